@@ -1,0 +1,1 @@
+"""Benchmarks: what a capability costs, beside a named peer, in one run."""

@@ -1,0 +1,49 @@
+"""Build step: compile the modules that a profile has named.
+
+The list below is the only place that names them. Where there is no C compiler, or TIDELOG_PURE=1 is set, nothing is
+compiled and the same files run interpreted; `tidelog._compiled` decides at import which of the two is in use, and
+notices a compiled file whose source has changed since (it reads the hashes that are written here).
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import sysconfig
+from pathlib import Path
+
+from setuptools import setup
+
+COMPILED = [
+    "src/tidelog/records/kernels.py",
+]
+MANIFEST = Path("src/tidelog/_compiled.json")
+
+
+def has_compiler() -> bool:
+    compiler = os.environ.get("CC") or str(sysconfig.get_config_var("CC") or "cc")
+    return shutil.which(compiler.split()[0]) is not None
+
+
+def write_manifest(sources: list[str]) -> None:
+    hashes = {
+        source.removeprefix("src/").removesuffix(".py").replace("/", "."): hashlib.sha256(
+            Path(source).read_bytes()
+        ).hexdigest()
+        for source in sources
+    }
+    MANIFEST.write_text(json.dumps(hashes, indent=2) + "\n")
+
+
+if os.environ.get("TIDELOG_PURE") == "1" or not has_compiler():
+    print("tidelog: no C compiler (or TIDELOG_PURE=1): the record kernels will run interpreted")
+    write_manifest([])
+    setup()
+else:
+    from mypyc.build import mypycify
+
+    extensions = mypycify(["--strict", *COMPILED], opt_level="3")
+    for extension in extensions:
+        extension.optional = True  # a compiler without Python's headers must not keep anyone from installing
+    write_manifest(COMPILED)
+    setup(ext_modules=extensions)

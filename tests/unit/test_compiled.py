@@ -1,0 +1,90 @@
+"""Compiled or interpreted: the choice is made once, at import, and is never silently the wrong one."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tidelog import _compiled
+
+PROBE = """
+import tidelog.records.kernels as kernels
+from tidelog import _compiled
+print(kernels.__file__.rsplit(".", 1)[1], _compiled.mode())
+"""
+
+
+def run_probe(package_parent: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {name: value for name, value in os.environ.items() if name != "TIDELOG_PURE"}
+    return subprocess.run(
+        [sys.executable, "-c", PROBE],
+        env={**inherited, "PYTHONPATH": str(package_parent), **environment},
+        cwd=package_parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the installed package, compiled files included, that a test may damage."""
+    shutil.copytree(_compiled.PACKAGE, tmp_path / "tidelog", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+needs_compiled = pytest.mark.skipif(
+    not _compiled.compiled_modules(_compiled.read_manifest()), reason="nothing was compiled: no C compiler here"
+)
+
+
+@needs_compiled
+def test_compiled_modules_are_used(package: Path) -> None:
+    assert run_probe(package).stdout == "so compiled\n"
+
+
+def test_pure_runs_the_source_although_a_compiled_file_lies_beside_it(package: Path) -> None:
+    outcome = run_probe(package, TIDELOG_PURE="1")
+    assert outcome.stdout.startswith("py pure"), outcome
+
+
+@needs_compiled
+def test_a_changed_source_is_noticed_and_run_instead(package: Path) -> None:
+    with (package / "tidelog/records/kernels.py").open("a") as source:
+        source.write("\n# changed after it was compiled\n")
+    outcome = run_probe(package)
+    assert outcome.stdout.startswith("py pure (tidelog.records.kernels changed"), outcome
+    assert "StaleCompiledModule" in outcome.stderr
+    assert "make install" in outcome.stderr
+
+
+@needs_compiled
+def test_a_build_whose_compiler_failed_is_pure_and_says_so(package: Path) -> None:
+    for compiled in package.rglob("*.so"):
+        compiled.unlink()
+    outcome = run_probe(package)
+    assert (outcome.stdout, outcome.stderr) == ("py pure\n", "")
+
+
+def test_without_a_manifest_nothing_counts_as_compiled(tmp_path: Path) -> None:
+    assert _compiled.read_manifest(tmp_path / "absent.json") == {}
+
+
+def test_stale_compares_the_hash_of_the_source() -> None:
+    assert _compiled.stale_modules({"tidelog.records.kernels": "0" * 64}) == ["tidelog.records.kernels"]
+
+
+def test_the_manifest_of_this_build_matches_its_sources() -> None:
+    assert _compiled.stale_modules(_compiled.read_manifest()) == []
+    assert all(len(digest) == 64 for digest in _compiled.read_manifest().values())
+
+
+def test_a_broken_manifest_is_an_error_not_a_guess(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    with pytest.raises(json.JSONDecodeError):
+        _compiled.read_manifest(broken)
