@@ -45,6 +45,9 @@ test: check  ## everything that CI runs
 bench: $(STAMP)  ## what it costs, beside its peers, in one run
 	$(BIN)/python -m benchmarks
 
+demo: $(STAMP)  ## a tour of what works today
+	$(BIN)/python -m examples.tour
+
 wheel: $(STAMP)  ## wheels for x86-64 and ARM, into dist/
 	$(BIN)/python tools/wheels.py
 

@@ -12,7 +12,7 @@ import pytest
 from tidelog import _compiled
 
 PROBE = """
-import tidelog.records.kernels as kernels
+import tidelog.records.kernels_decode as kernels
 from tidelog import _compiled
 print(kernels.__file__.rsplit(".", 1)[1], _compiled.mode())
 """
@@ -54,10 +54,10 @@ def test_pure_runs_the_source_although_a_compiled_file_lies_beside_it(package: P
 
 @needs_compiled
 def test_a_changed_source_is_noticed_and_run_instead(package: Path) -> None:
-    with (package / "tidelog/records/kernels.py").open("a") as source:
+    with (package / "tidelog/records/kernels_decode.py").open("a") as source:
         source.write("\n# changed after it was compiled\n")
     outcome = run_probe(package)
-    assert outcome.stdout.startswith("py pure (tidelog.records.kernels changed"), outcome
+    assert outcome.stdout.startswith("py pure (tidelog.records.kernels_decode changed"), outcome
     assert "StaleCompiledModule" in outcome.stderr
     assert "make install" in outcome.stderr
 
@@ -75,7 +75,7 @@ def test_without_a_manifest_nothing_counts_as_compiled(tmp_path: Path) -> None:
 
 
 def test_stale_compares_the_hash_of_the_source() -> None:
-    assert _compiled.stale_modules({"tidelog.records.kernels": "0" * 64}) == ["tidelog.records.kernels"]
+    assert _compiled.stale_modules({"tidelog.records.kernels_decode": "0" * 64}) == ["tidelog.records.kernels_decode"]
 
 
 def test_the_manifest_of_this_build_matches_its_sources() -> None:

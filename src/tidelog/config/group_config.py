@@ -1,0 +1,110 @@
+"""The configuration of one group, resolved once into plain attributes.
+
+What a group was configured with may have gone out of a broker's limits since (limits are read-only settings, which
+change at a restart); such a value is brought back to the limit, so that a stored override never beats it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tidelog.config.layers import ConfigSource, resolve_override
+from tidelog.config.setting import Setting
+from tidelog.config.settings import group, groups, share
+from tidelog.config.values import Values
+
+V = TypeVar("V")
+
+# What a group may be configured with, between which two settings of the broker.
+LIMITS: tuple[tuple[Setting[int], Setting[int], Setting[int]], ...] = (
+    (
+        group.CONSUMER_SESSION_TIMEOUT_MS,
+        groups.GROUP_CONSUMER_MIN_SESSION_TIMEOUT_MS,
+        groups.GROUP_CONSUMER_MAX_SESSION_TIMEOUT_MS,
+    ),
+    (
+        group.CONSUMER_HEARTBEAT_INTERVAL_MS,
+        groups.GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS,
+        groups.GROUP_CONSUMER_MAX_HEARTBEAT_INTERVAL_MS,
+    ),
+    (
+        group.CONSUMER_ASSIGNMENT_INTERVAL_MS,
+        groups.GROUP_CONSUMER_MIN_ASSIGNMENT_INTERVAL_MS,
+        groups.GROUP_CONSUMER_MAX_ASSIGNMENT_INTERVAL_MS,
+    ),
+    (
+        group.SHARE_SESSION_TIMEOUT_MS,
+        share.GROUP_SHARE_MIN_SESSION_TIMEOUT_MS,
+        share.GROUP_SHARE_MAX_SESSION_TIMEOUT_MS,
+    ),
+    (
+        group.SHARE_HEARTBEAT_INTERVAL_MS,
+        share.GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS,
+        share.GROUP_SHARE_MAX_HEARTBEAT_INTERVAL_MS,
+    ),
+    (
+        group.SHARE_ASSIGNMENT_INTERVAL_MS,
+        share.GROUP_SHARE_MIN_ASSIGNMENT_INTERVAL_MS,
+        share.GROUP_SHARE_MAX_ASSIGNMENT_INTERVAL_MS,
+    ),
+    (
+        group.SHARE_RECORD_LOCK_DURATION_MS,
+        share.GROUP_SHARE_MIN_RECORD_LOCK_DURATION_MS,
+        share.GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS,
+    ),
+    (
+        group.SHARE_DELIVERY_COUNT_LIMIT,
+        share.GROUP_SHARE_MIN_DELIVERY_COUNT_LIMIT,
+        share.GROUP_SHARE_MAX_DELIVERY_COUNT_LIMIT,
+    ),
+    (
+        group.SHARE_PARTITION_MAX_RECORD_LOCKS,
+        share.GROUP_SHARE_MIN_PARTITION_MAX_RECORD_LOCKS,
+        share.GROUP_SHARE_MAX_PARTITION_MAX_RECORD_LOCKS,
+    ),
+)
+_LIMITS_BY_NAME = {setting.name: (low, high) for setting, low, high in LIMITS}
+
+
+@dataclass(slots=True)
+class GroupConfig:
+    """Named as the settings are, dots turned to underscores."""
+
+    consumer_session_timeout_ms: int
+    consumer_heartbeat_interval_ms: int
+    consumer_assignment_interval_ms: int
+    share_session_timeout_ms: int
+    share_heartbeat_interval_ms: int
+    share_assignment_interval_ms: int
+    share_record_lock_duration_ms: int
+    share_delivery_count_limit: int
+    share_partition_max_record_locks: int
+    share_auto_offset_reset: str
+    share_isolation_level: str
+    share_renew_acknowledge_enable: bool
+
+
+def resolve_group_config(overrides: Mapping[str, str], values: Values) -> GroupConfig:
+    """The overrides of a group over what its broker says. Their text must be valid."""
+
+    def read(setting: Setting[V]) -> V:
+        return resolve_override(setting, overrides, ConfigSource.DYNAMIC_GROUP_CONFIG, values.layers).value
+
+    def bounded(setting: Setting[int]) -> int:
+        low, high = _LIMITS_BY_NAME[setting.name]
+        return min(max(read(setting), values.get(low)), values.get(high))
+
+    return GroupConfig(
+        consumer_session_timeout_ms=bounded(group.CONSUMER_SESSION_TIMEOUT_MS),
+        consumer_heartbeat_interval_ms=bounded(group.CONSUMER_HEARTBEAT_INTERVAL_MS),
+        consumer_assignment_interval_ms=bounded(group.CONSUMER_ASSIGNMENT_INTERVAL_MS),
+        share_session_timeout_ms=bounded(group.SHARE_SESSION_TIMEOUT_MS),
+        share_heartbeat_interval_ms=bounded(group.SHARE_HEARTBEAT_INTERVAL_MS),
+        share_assignment_interval_ms=bounded(group.SHARE_ASSIGNMENT_INTERVAL_MS),
+        share_record_lock_duration_ms=bounded(group.SHARE_RECORD_LOCK_DURATION_MS),
+        share_delivery_count_limit=bounded(group.SHARE_DELIVERY_COUNT_LIMIT),
+        share_partition_max_record_locks=bounded(group.SHARE_PARTITION_MAX_RECORD_LOCKS),
+        share_auto_offset_reset=read(group.SHARE_AUTO_OFFSET_RESET),
+        share_isolation_level=read(group.SHARE_ISOLATION_LEVEL),
+        share_renew_acknowledge_enable=read(group.SHARE_RENEW_ACKNOWLEDGE_ENABLE),
+    )

@@ -1,0 +1,130 @@
+"""One setting: the single declaration from which everything else follows - parsing, validation, DescribeConfigs,
+dynamic updates, redaction and the reference page.
+
+`Setting` is generic in its value, so that `config.get(LOG_SEGMENT_BYTES)` is an int to the type checker. Settings are
+compared by identity: `compression.type` of a broker and of a topic are two settings.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, TypedDict, TypeVar, Unpack, cast
+
+from tidelog.config.kinds import ConfigType, Kind
+from tidelog.config.validators import Validator
+
+V = TypeVar("V")
+
+
+class Scope(Enum):
+    """Where a setting may be changed while the cluster runs. Each may also stand in server.properties, except those
+    of topics, groups and client metrics."""
+
+    READ_ONLY = "read-only"
+    PER_BROKER = "per-broker"
+    CLUSTER_WIDE = "cluster-wide"
+    TOPIC = "topic"
+    GROUP = "group"
+    CLIENT_METRICS = "client metrics"
+
+
+class Importance(Enum):
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class InvalidValue(ValueError):
+    """The text is no value of the setting; the message says why."""
+
+
+@dataclass(slots=True, frozen=True)
+class Synonym:
+    """A broker setting that stands in for a topic's or group's, and what its number is multiplied by."""
+
+    setting: "Setting[Any]"
+    factor: int = 1
+
+
+@dataclass(slots=True, eq=False)
+class Setting(Generic[V]):
+    name: str
+    kind: Kind[Any]
+    default: V
+    doc: str
+    validator: Validator[Any] | None = None
+    importance: Importance = Importance.MEDIUM
+    scope: Scope = Scope.READ_ONLY
+    # Broker settings that stand in when this one is not set, first one first.
+    synonyms: tuple[Synonym, ...] = ()
+    # Broker settings that say the same in another unit, this one included; the first that is set counts.
+    family: tuple[str, ...] = ()
+    # Known so that a stock file loads, but without effect, and why.
+    no_effect: str = ""
+    # Where we differ from Kafka on purpose, and why.
+    differs: str = ""
+    required: bool = False
+    # May be set for one listener, as listener.name.<listener>.<name>.
+    per_listener: bool = False
+    # Only to be set on a running cluster, never in a file.
+    dynamic_only: bool = False
+    # Not shown by DescribeConfigs unless it was set, nor in the reference.
+    internal: bool = False
+
+    @property
+    def is_sensitive(self) -> bool:
+        return self.kind.type is ConfigType.PASSWORD
+
+    @property
+    def valid(self) -> str:
+        """What is valid, in words that complete "valid: ..."."""
+        return (self.validator.valid if self.validator else "{kind}").replace("{kind}", self.kind.label)
+
+    def parse(self, text: str) -> V:
+        """The value of `text`; InvalidValue says what is wrong."""
+        try:
+            value = self.kind.parse(text)
+        except ValueError as error:
+            raise InvalidValue(str(error)) from None
+        self.check(value)
+        return cast(V, value)
+
+    def check(self, value: V) -> None:
+        complaint = self.validator.check(value) if self.validator else ""
+        if complaint:
+            raise InvalidValue(complaint)
+
+    def format(self, value: V) -> str | None:
+        """The text of `value`, secrets included: for storing, never for showing."""
+        return None if value is None else self.kind.format(value)
+
+    def __repr__(self) -> str:
+        return f"<Setting {self.name}>"
+
+
+class Facts(TypedDict, total=False):
+    """What a declaration may add to name, type, default and doc; the fields of `Setting`."""
+
+    validator: Validator[Any]
+    importance: Importance
+    scope: Scope
+    synonyms: tuple[Synonym, ...]
+    family: tuple[str, ...]
+    no_effect: str
+    differs: str
+    per_listener: bool
+    dynamic_only: bool
+    internal: bool
+
+
+def setting(name: str, kind: Kind[V], default: V, doc: str, **facts: Unpack[Facts]) -> Setting[V]:
+    return Setting(name, kind, default, doc, **facts)
+
+
+def optional(name: str, kind: Kind[V], doc: str, **facts: Unpack[Facts]) -> Setting[V | None]:
+    """A setting that has no value unless one is set."""
+    return Setting[V | None](name, kind, None, doc, **facts)
+
+
+def required(name: str, kind: Kind[V], doc: str, **facts: Unpack[Facts]) -> Setting[V]:
+    """A setting without which no node starts: a config that lacks it is never built, so None is never seen."""
+    return Setting(name, kind, cast(V, None), doc, required=True, **facts)

@@ -1,0 +1,2 @@
+"""The declarations themselves, one module a subject. Nothing here but constants: a module's docstring opens its
+section in the reference, and the order of its constants is the order in which people read them."""

@@ -1,0 +1,72 @@
+"""Metrics.
+
+What the node measures about itself, and what clients send about themselves.
+"""
+
+from tidelog.config.kinds import INT, LIST, LONG, STRING
+from tidelog.config.setting import Importance, Scope, setting
+from tidelog.config.units import MIB, SECOND_MS
+from tidelog.config.validators import at_least, entries, one_of_ignoring_case
+
+METRICS_NUM_SAMPLES = setting(
+    "metrics.num.samples", INT, 2, "Samples kept for a rate.", validator=at_least(1), importance=Importance.LOW
+)
+
+METRICS_SAMPLE_WINDOW_MS = setting(
+    "metrics.sample.window.ms",
+    LONG,
+    30 * SECOND_MS,
+    "The length of each sample.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+)
+
+METRICS_RECORDING_LEVEL = setting(
+    "metrics.recording.level",
+    STRING,
+    "INFO",
+    "How much is measured: INFO, DEBUG or TRACE.",
+    validator=one_of_ignoring_case("INFO", "DEBUG", "TRACE"),
+    importance=Importance.LOW,
+    differs=("A level that does not exist is refused at once, not when the first metric is made."),
+)
+
+TELEMETRY_MAX_BYTES = setting(
+    "telemetry.max.bytes",
+    INT,
+    MIB,
+    "The largest set of metrics that a client may push at once, after compression.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+)
+
+METRIC_REPORTERS = setting(
+    "metric.reporters",
+    LIST,
+    ("org.apache.kafka.common.metrics.JmxReporter",),
+    "Java classes that report metrics.",
+    validator=entries(empty=True),
+    importance=Importance.LOW,
+    scope=Scope.CLUSTER_WIDE,
+    no_effect="There is no JVM to load them into; metrics are offered by the node itself.",
+)
+
+KAFKA_METRICS_REPORTERS = setting(
+    "kafka.metrics.reporters",
+    LIST,
+    (),
+    "Java classes that report the older metrics.",
+    validator=entries(empty=True),
+    importance=Importance.LOW,
+    no_effect="There is no JVM to load them into; metrics are offered by the node itself.",
+)
+
+KAFKA_METRICS_POLLING_INTERVAL_SECS = setting(
+    "kafka.metrics.polling.interval.secs",
+    INT,
+    10,
+    "How often those reporters poll.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+    no_effect="There is no JVM to load them into; metrics are offered by the node itself.",
+)

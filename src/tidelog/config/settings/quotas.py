@@ -1,0 +1,111 @@
+"""Quotas.
+
+The windows over which rates are measured, and rates that are set on a running cluster.
+"""
+
+from tidelog.config import forms
+from tidelog.config.kinds import CLASS, INT, LONG
+from tidelog.config.setting import Importance, Scope, optional, setting
+from tidelog.config.units import LONG_MAX
+from tidelog.config.validators import at_least
+
+QUOTA_WINDOW_NUM = setting(
+    "quota.window.num", INT, 11, "Samples kept for client quotas.", validator=at_least(1), importance=Importance.LOW
+)
+
+QUOTA_WINDOW_SIZE_SECONDS = setting(
+    "quota.window.size.seconds", INT, 1, "The length of each sample.", validator=at_least(1), importance=Importance.LOW
+)
+
+CONTROLLER_QUOTA_WINDOW_NUM = setting(
+    "controller.quota.window.num",
+    INT,
+    11,
+    "Samples kept for the quota of topic creations and deletions.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+)
+
+CONTROLLER_QUOTA_WINDOW_SIZE_SECONDS = setting(
+    "controller.quota.window.size.seconds",
+    INT,
+    1,
+    "The length of each sample.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+)
+
+REPLICATION_QUOTA_WINDOW_NUM = setting(
+    "replication.quota.window.num",
+    INT,
+    11,
+    "Samples kept for throttled replication.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+)
+
+REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = setting(
+    "replication.quota.window.size.seconds",
+    INT,
+    1,
+    "The length of each sample.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+)
+
+ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_NUM = setting(
+    "alter.log.dirs.replication.quota.window.num",
+    INT,
+    11,
+    "Samples kept for moves between log directories.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+)
+
+ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = setting(
+    "alter.log.dirs.replication.quota.window.size.seconds",
+    INT,
+    1,
+    "The length of each sample.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+)
+
+LEADER_REPLICATION_THROTTLED_RATE = setting(
+    "leader.replication.throttled.rate",
+    LONG,
+    LONG_MAX,
+    "The most bytes a second that this broker sends for the replicas throttled on the leader's side.",
+    validator=at_least(0),
+    scope=Scope.CLUSTER_WIDE,
+    dynamic_only=True,
+)
+
+FOLLOWER_REPLICATION_THROTTLED_RATE = setting(
+    "follower.replication.throttled.rate",
+    LONG,
+    LONG_MAX,
+    "The most bytes a second that this broker fetches for the replicas throttled on the follower's side.",
+    validator=at_least(0),
+    scope=Scope.CLUSTER_WIDE,
+    dynamic_only=True,
+)
+
+REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND = setting(
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+    LONG,
+    LONG_MAX,
+    "The most bytes a second for moves between this broker's log directories.",
+    validator=at_least(0),
+    scope=Scope.CLUSTER_WIDE,
+    dynamic_only=True,
+)
+
+CLIENT_QUOTA_CALLBACK_CLASS = optional(
+    "client.quota.callback.class",
+    CLASS,
+    "A Java class that decides quotas.",
+    validator=forms.NO_JAVA_CLASS,
+    importance=Importance.LOW,
+    differs="Refused: ignoring it would lift limits that someone relies on.",
+)

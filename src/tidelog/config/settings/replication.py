@@ -1,0 +1,156 @@
+"""Replication.
+
+Leaders, followers and who counts as in sync.
+"""
+
+from tidelog.config import forms
+from tidelog.config.kinds import BOOLEAN, INT, LONG, STRING
+from tidelog.config.setting import Importance, Scope, optional, setting
+from tidelog.config.units import KIB, MIB, MINUTE_MS, SECOND_MS
+from tidelog.config.validators import at_least
+
+MIN_INSYNC_REPLICAS = setting(
+    "min.insync.replicas",
+    INT,
+    1,
+    "Replicas that must hold a record before acks=all is answered. With fewer in sync, such writes are refused.",
+    validator=at_least(1),
+    importance=Importance.HIGH,
+    scope=Scope.CLUSTER_WIDE,
+)
+
+UNCLEAN_LEADER_ELECTION_ENABLE = setting(
+    "unclean.leader.election.enable",
+    BOOLEAN,
+    False,
+    "Let a replica that is not in sync become leader when no other is left. Loses acknowledged records.",
+    importance=Importance.HIGH,
+    scope=Scope.CLUSTER_WIDE,
+)
+
+UNCLEAN_LEADER_ELECTION_INTERVAL_MS = setting(
+    "unclean.leader.election.interval.ms",
+    LONG,
+    5 * MINUTE_MS,
+    "How often the controller looks for partitions that need such an election.",
+    validator=at_least(1),
+    internal=True,
+)
+
+AUTO_LEADER_REBALANCE_ENABLE = setting(
+    "auto.leader.rebalance.enable",
+    BOOLEAN,
+    True,
+    "Give leadership back to the preferred replica when it is in sync again.",
+    importance=Importance.HIGH,
+)
+
+LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS = setting(
+    "leader.imbalance.check.interval.seconds",
+    LONG,
+    300,
+    "How often to look for leaders that are not the preferred replica.",
+    validator=at_least(1),
+    importance=Importance.HIGH,
+)
+
+REPLICA_LAG_TIME_MAX_MS = setting(
+    "replica.lag.time.max.ms",
+    LONG,
+    30 * SECOND_MS,
+    "A follower that has not caught up with the leader for this long leaves the ISR.",
+    importance=Importance.HIGH,
+)
+
+REPLICA_FETCH_MAX_BYTES = setting(
+    "replica.fetch.max.bytes",
+    INT,
+    MIB,
+    "The bytes of one partition that a follower asks for in one Fetch. A larger batch is still sent whole.",
+    validator=at_least(0),
+)
+
+REPLICA_FETCH_RESPONSE_MAX_BYTES = setting(
+    "replica.fetch.response.max.bytes",
+    INT,
+    10 * MIB,
+    "The bytes of all partitions that a follower asks for in one Fetch.",
+    validator=at_least(0),
+)
+
+REPLICA_FETCH_MIN_BYTES = setting(
+    "replica.fetch.min.bytes",
+    INT,
+    1,
+    "The bytes for which a leader lets a follower's Fetch wait.",
+    importance=Importance.HIGH,
+)
+
+REPLICA_FETCH_WAIT_MAX_MS = setting(
+    "replica.fetch.wait.max.ms",
+    INT,
+    500,
+    "The longest that a leader lets a follower's Fetch wait. At most "
+    "`replica.lag.time.max.ms`, or quiet partitions would leave the ISR.",
+    importance=Importance.HIGH,
+)
+
+REPLICA_FETCH_BACKOFF_MS = setting(
+    "replica.fetch.backoff.ms", INT, SECOND_MS, "The pause after a failed Fetch of a partition.", validator=at_least(0)
+)
+
+REPLICA_SOCKET_TIMEOUT_MS = setting(
+    "replica.socket.timeout.ms",
+    INT,
+    30 * SECOND_MS,
+    "How long a follower's Fetch may take in all. At least `replica.fetch.wait.max.ms`.",
+    importance=Importance.HIGH,
+)
+
+REPLICA_SOCKET_RECEIVE_BUFFER_BYTES = setting(
+    "replica.socket.receive.buffer.bytes",
+    INT,
+    64 * KIB,
+    "The receive buffer of a follower's connection. -1: what the operating system chooses.",
+    importance=Importance.HIGH,
+)
+
+REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS = setting(
+    "replica.high.watermark.checkpoint.interval.ms",
+    LONG,
+    5 * SECOND_MS,
+    "How often the high watermark of every partition is written down.",
+    importance=Importance.HIGH,
+)
+
+REPLICA_SELECTOR_CLASS = optional(
+    "replica.selector.class",
+    STRING,
+    "Which replica a consumer is told to fetch from: by default the leader; "
+    "`org.apache.kafka.common.replica.RackAwareReplicaSelector` picks one in the consumer's "
+    "rack.",
+    validator=forms.REPLICA_SELECTOR,
+    differs=("Only Kafka's own selector is known, by its Java name; no other class can be loaded."),
+)
+
+NUM_REPLICA_FETCHERS = setting(
+    "num.replica.fetchers",
+    INT,
+    1,
+    "Fetchers to each other broker.",
+    validator=at_least(1),
+    importance=Importance.HIGH,
+    scope=Scope.CLUSTER_WIDE,
+    no_effect=(
+        "One event loop drives one connection to each broker, and one connection already "
+        "carries all that the loop can write."
+    ),
+)
+
+NUM_REPLICA_ALTER_LOG_DIRS_THREADS = optional(
+    "num.replica.alter.log.dirs.threads",
+    INT,
+    "Threads that move partitions between log directories.",
+    importance=Importance.HIGH,
+    no_effect="Moves run in the housekeeping processes.",
+)

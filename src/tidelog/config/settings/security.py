@@ -1,0 +1,106 @@
+"""Authorization and delegation tokens.
+
+Who may do what, and tokens that stand in for a login.
+"""
+
+from tidelog.config import forms
+from tidelog.config.kinds import BOOLEAN, CLASS, LONG, PASSWORD, STRING
+from tidelog.config.setting import Importance, Scope, optional, setting
+from tidelog.config.units import DAY_MS, HOUR_MS
+from tidelog.config.validators import at_least
+
+AUTHORIZER_CLASS_NAME = setting(
+    "authorizer.class.name",
+    STRING,
+    "",
+    "The authorizer. Empty: everybody may do everything.",
+    validator=forms.AUTHORIZER,
+    importance=Importance.LOW,
+    differs=(
+        "Kafka's ACL authorizer (`org.apache.kafka.metadata.authorizer.StandardAuthorizer`) is "
+        "built in under its Java name. Any other class is refused: running without the rules "
+        "that somebody relies on would not be safe."
+    ),
+)
+
+PRINCIPAL_BUILDER_CLASS = setting(
+    "principal.builder.class",
+    CLASS,
+    forms.DEFAULT_PRINCIPAL_BUILDER,
+    "How a connection becomes a principal.",
+    validator=forms.PRINCIPAL_BUILDER,
+    scope=Scope.PER_BROKER,
+    differs=(
+        "Only Kafka's default, built in under its Java name. Any other class is refused: "
+        "principals decide what is allowed."
+    ),
+    per_listener=True,
+)
+
+CREATE_TOPIC_POLICY_CLASS_NAME = optional(
+    "create.topic.policy.class.name",
+    CLASS,
+    "A Java class that may refuse new topics.",
+    validator=forms.NO_JAVA_CLASS,
+    importance=Importance.LOW,
+    differs="Refused: ignoring it would let through what it forbids.",
+)
+
+ALTER_CONFIG_POLICY_CLASS_NAME = optional(
+    "alter.config.policy.class.name",
+    CLASS,
+    "A Java class that may refuse changes of configuration.",
+    validator=forms.NO_JAVA_CLASS,
+    importance=Importance.LOW,
+    differs="Refused: ignoring it would let through what it forbids.",
+)
+
+DELEGATION_TOKEN_SECRET_KEY = optional(
+    "delegation.token.secret.key",
+    PASSWORD,
+    "The secret from which delegation tokens are derived; the same on every node. Not set: no delegation tokens.",
+)
+
+DELEGATION_TOKEN_MAX_LIFETIME_MS = setting(
+    "delegation.token.max.lifetime.ms",
+    LONG,
+    7 * DAY_MS,
+    "A token cannot be renewed beyond this age.",
+    validator=at_least(1),
+)
+
+DELEGATION_TOKEN_EXPIRY_TIME_MS = setting(
+    "delegation.token.expiry.time.ms",
+    LONG,
+    DAY_MS,
+    "A token ends after this time unless it is renewed.",
+    validator=at_least(1),
+)
+
+DELEGATION_TOKEN_EXPIRY_CHECK_INTERVAL_MS = setting(
+    "delegation.token.expiry.check.interval.ms",
+    LONG,
+    HOUR_MS,
+    "How often to look for tokens that have ended.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+)
+
+SUPER_USERS = setting(
+    "super.users",
+    STRING,
+    "",
+    "Principals that may do everything, as `User:name`, separated by semicolons.",
+    validator=forms.SUPER_USERS,
+    differs="Apache's authorizer reads it as a custom property, whose value DescribeConfigs hides because "
+    "nobody knows its type; here it is a setting like any other.",
+)
+
+ALLOW_EVERYONE_IF_NO_ACL_FOUND = setting(
+    "allow.everyone.if.no.acl.found",
+    BOOLEAN,
+    False,
+    "Whether a resource without any ACL is open to everybody (true) or closed to all but super users (false).",
+    differs="Apache's authorizer reads it as a custom property, whose value DescribeConfigs hides because "
+    "nobody knows its type; here it is a setting like any other.",
+)

@@ -1,0 +1,1 @@
+"""The share coordinator, which remembers what share groups were given."""

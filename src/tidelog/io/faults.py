@@ -1,0 +1,59 @@
+"""OSError, as the operating system means it, to StorageFault, as a node reacts to it.
+
+What the table does not name is an IoError: an unknown failure of a disk is a failure of the disk.
+"""
+
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+
+from tidelog.ports.errors import (
+    AlreadyExists,
+    CrossDevice,
+    DiskFull,
+    IoError,
+    NameTooLong,
+    NotEmpty,
+    NotFound,
+    PermissionRefused,
+    ReadOnly,
+    StorageFault,
+    TooManyOpenFiles,
+    WrongKind,
+)
+
+FAULTS: dict[int, type[StorageFault]] = {
+    errno.ENOSPC: DiskFull,
+    errno.EDQUOT: DiskFull,
+    errno.EROFS: ReadOnly,
+    errno.ENOENT: NotFound,
+    errno.EEXIST: AlreadyExists,
+    errno.ENOTEMPTY: NotEmpty,
+    errno.EISDIR: WrongKind,
+    errno.ENOTDIR: WrongKind,
+    errno.EXDEV: CrossDevice,
+    errno.ENAMETOOLONG: NameTooLong,
+    errno.EACCES: PermissionRefused,
+    errno.EPERM: PermissionRefused,
+    errno.EMFILE: TooManyOpenFiles,
+    errno.ENFILE: TooManyOpenFiles,
+}
+
+
+def fault_of(error: OSError, path: str, here: Mapping[int, type[StorageFault]] = MappingProxyType({})) -> StorageFault:
+    """`here`: what a number means to this call, where that differs from the table."""
+    number = error.errno or 0
+    detail = f"{os.strerror(number)} ({errno.errorcode.get(number, number)})"
+    kind = here.get(number) or FAULTS.get(number, IoError)
+    return kind(path, detail)
+
+
+@contextmanager
+def translated(path: str, here: Mapping[int, type[StorageFault]] = MappingProxyType({})) -> Iterator[None]:
+    """For the paths that are not hot; those catch OSError themselves."""
+    try:
+        yield
+    except OSError as error:
+        raise fault_of(error, path, here) from error

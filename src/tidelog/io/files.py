@@ -1,0 +1,151 @@
+"""The FileSystem port on a real disk: Linux first; macOS for development.
+
+Descriptors are close-on-exec, so that a housekeeping process never inherits a log. New files are 0644 and directories
+0755, less the umask, as Kafka's are.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+
+from tidelog.io.faults import translated
+from tidelog.io.handles import PosixFile
+from tidelog.io.locks import FileLock
+from tidelog.io.threads import HelperThreads
+from tidelog.ports.durable import replace_durably
+from tidelog.ports.errors import NotEmpty, WrongKind
+from tidelog.ports.files import Completion, DiskSpace, File, FileStat, OpenMode, Ticket
+from tidelog.ports.paths import check_path, check_rename, parent_of
+
+FLAGS = {
+    OpenMode.READ: os.O_RDONLY | os.O_CLOEXEC,
+    OpenMode.WRITE: os.O_RDWR | os.O_CLOEXEC,
+    OpenMode.CREATE: os.O_RDWR | os.O_CREAT | os.O_CLOEXEC,
+    OpenMode.CREATE_NEW: os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC,
+}
+WARM_CHUNK_BYTES = 1 << 20
+
+
+def _nothing() -> None:
+    """Nobody waits to be woken: whoever calls `completions` does so on its own."""
+
+
+class PosixFileSystem:
+    def __init__(self, wake: Callable[[], None] = _nothing) -> None:
+        """`wake` runs on a helper thread when there are completions; a reactor has it interrupt its poll."""
+        self._helpers = HelperThreads(wake)
+        self._in_use: dict[Ticket, PosixFile] = {}
+
+    def close(self) -> None:
+        """Wait for what was begun and end the helper threads."""
+        self._helpers.stop()
+        self.completions()
+
+    def open(self, path: str, mode: OpenMode) -> PosixFile:
+        check_path(path)
+        with translated(path):
+            descriptor = os.open(path, FLAGS[mode], 0o644)
+            if mode is OpenMode.READ and stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                os.close(descriptor)
+                raise WrongKind(path, "is a directory")
+        return PosixFile(path, descriptor, writable=mode is not OpenMode.READ)
+
+    def stat(self, path: str) -> FileStat:
+        check_path(path)
+        with translated(path):
+            found = os.stat(path)
+        is_directory = stat.S_ISDIR(found.st_mode)
+        return FileStat(is_directory, 0 if is_directory else found.st_size, found.st_mtime_ns // 1_000_000)
+
+    def list_directory(self, path: str) -> list[str]:
+        check_path(path)
+        with translated(path):
+            return sorted(os.listdir(path))
+
+    def make_directory(self, path: str) -> None:
+        check_path(path)
+        with translated(path):
+            os.mkdir(path, 0o755)
+
+    def remove_file(self, path: str) -> None:
+        check_path(path)
+        with translated(path):
+            os.unlink(path)
+
+    def remove_directory(self, path: str) -> None:
+        check_path(path)
+        with translated(path):
+            os.rmdir(path)
+
+    def rename(self, source: str, target: str) -> None:
+        check_rename(source, target)
+        with translated(source, {errno.EEXIST: NotEmpty}):  # XFS's word for a directory that has entries
+            os.rename(source, target)
+
+    def sync_directory(self, path: str) -> None:
+        check_path(path)
+        with translated(path):
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def space(self, path: str) -> DiskSpace:
+        check_path(path)
+        with translated(path):
+            found = os.statvfs(path)
+        return DiskSpace(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
+
+    def lock(self, path: str) -> FileLock:
+        check_path(path)
+        return FileLock(path)
+
+    def begin_sync(self, file: File) -> Ticket:
+        assert isinstance(file, PosixFile)
+        return self._begin_with(file, "sync", file.sync_pinned)
+
+    def begin_sync_directory(self, path: str) -> Ticket:
+        return self._helpers.begin(f"sync {_device(path)}", lambda: self.sync_directory(path))
+
+    def begin_replace(self, path: str, contents: bytes) -> Ticket:
+        lane = f"sync {_device(parent_of(path))}"
+        return self._helpers.begin(lane, lambda: replace_durably(self, path, contents))
+
+    def begin_warm(self, file: File, position: int, size: int) -> Ticket:
+        assert isinstance(file, PosixFile)
+        return self._begin_with(file, "warm", lambda: _warm(file, position, size))
+
+    def _begin_with(self, file: PosixFile, lane: str, work: Callable[[], None]) -> Ticket:
+        """The file stays open under the work, whatever the caller does meanwhile."""
+        file.check_open()
+        with translated(file.path):
+            device = os.fstat(file.descriptor).st_dev
+        file.pin()
+        ticket = self._helpers.begin(f"{lane} {device}", work)
+        self._in_use[ticket] = file
+        return ticket
+
+    def completions(self) -> list[Completion]:
+        completed = self._helpers.completions()
+        for ticket, _fault in completed:
+            file = self._in_use.pop(ticket, None)
+            if file is not None:
+                file.unpin()
+        return completed
+
+
+def _device(directory: str) -> int:
+    check_path(directory)
+    with translated(directory):
+        found = os.stat(directory)
+    if not stat.S_ISDIR(found.st_mode):
+        raise WrongKind(directory, "not a directory")
+    return found.st_dev
+
+
+def _warm(file: PosixFile, position: int, size: int) -> None:
+    """Reading is what brings pages in; the bytes themselves are not wanted."""
+    for at in range(position, position + size, WARM_CHUNK_BYTES):
+        file.read_pinned(at, min(WARM_CHUNK_BYTES, position + size - at))

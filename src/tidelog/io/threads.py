@@ -1,0 +1,71 @@
+"""Helper threads: what may stall on a disk happens here, and comes back to the loop as a completion.
+
+One thread a lane, made when the lane is first used. A lane is a disk, so that one slow disk does not delay another's
+syncs, and work in a lane completes in the order it was begun. Bookkeeping stays on the loop's thread: a helper runs
+the work and puts the outcome into a queue, nothing else.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+
+from tidelog.ports.errors import StorageFault
+from tidelog.ports.files import Completion, Ticket
+
+Work = Callable[[], None]
+
+
+class HelperThreads:
+    def __init__(self, wake: Callable[[], None]) -> None:
+        """`wake` is called from a helper thread whenever there is a completion to fetch."""
+        self._wake = wake
+        self._lanes: dict[str, queue.SimpleQueue[tuple[Ticket, Work] | None]] = {}
+        self._threads: list[threading.Thread] = []
+        self._done: queue.SimpleQueue[Completion | Exception] = queue.SimpleQueue()
+        self._next_ticket = 1
+
+    def begin(self, lane: str, work: Work) -> Ticket:
+        ticket = Ticket(self._next_ticket)
+        self._next_ticket += 1
+        self._lane(lane).put((ticket, work))
+        return ticket
+
+    def _lane(self, name: str) -> "queue.SimpleQueue[tuple[Ticket, Work] | None]":
+        if name not in self._lanes:
+            self._lanes[name] = queue.SimpleQueue()
+            thread = threading.Thread(target=self._run, args=(self._lanes[name],), name=f"tidelog {name}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        return self._lanes[name]
+
+    def _run(self, lane: "queue.SimpleQueue[tuple[Ticket, Work] | None]") -> None:
+        while (job := lane.get()) is not None:
+            self._done.put(_carry_out(*job))
+            self._wake()
+
+    def completions(self) -> list[Completion]:
+        """A bug in the work is raised here, on the loop's thread, where it is seen."""
+        completed: list[Completion] = []
+        while not self._done.empty():
+            outcome = self._done.get_nowait()
+            if isinstance(outcome, Exception):
+                raise outcome
+            completed.append(outcome)
+        return completed
+
+    def stop(self) -> None:
+        """Finish what was begun, then end the threads."""
+        for lane in self._lanes.values():
+            lane.put(None)
+        for thread in self._threads:
+            thread.join()
+
+
+def _carry_out(ticket: Ticket, work: Work) -> Completion | Exception:
+    try:
+        work()
+    except StorageFault as fault:
+        return Completion(ticket, fault)
+    except Exception as bug:  # noqa: BLE001 - raised again on the loop's thread
+        return bug
+    return Completion(ticket, None)

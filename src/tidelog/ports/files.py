@@ -1,0 +1,178 @@
+"""Files, as far as a log needs them, and no further.
+
+What every implementation keeps to:
+
+- A write reaches the page cache, not the disk. It survives the death of the process; a power loss may take it, whole
+  or in any part, in any order. Only a sync that succeeded makes bytes durable, and only those written before it began.
+- Syncing a file makes its bytes and its size durable and does nothing for its name. A new name, a rename or a removal
+  is durable after `sync_directory` of a directory it touched; until then each may vanish, or persist, on its own.
+- A failed sync is final. The kernel drops what it could not write and would call the next attempt a success, so a
+  file remembers its first failure and answers every later sync with it.
+- Faults are typed (`ports.errors`) and belong to one path: several log directories fail independently.
+- One thread calls all of this. What may stall on the disk has a `begin_` twin that returns a ticket at once; its
+  completion comes back through `completions`. What makes things durable completes in the order begun on a disk.
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import NamedTuple, NewType, Protocol
+
+from tidelog.ports.errors import StorageFault
+
+Buffer = bytes | bytearray | memoryview
+Ticket = NewType("Ticket", int)
+
+# The most pieces that one write takes (the system's IOV_MAX).
+MAX_PIECES = 1024
+
+
+class OpenMode(Enum):
+    READ = "read"  # must exist
+    WRITE = "write"  # read and write; must exist
+    CREATE = "create"  # read and write; made when missing
+    CREATE_NEW = "create-new"  # read and write; AlreadyExists when it is there
+
+
+class FileStat(NamedTuple):
+    is_directory: bool
+    size: int  # bytes; 0 for a directory
+    modified_ms: int  # wall clock; retention falls back on it for segments without timestamps
+
+
+class DiskSpace(NamedTuple):
+    total_bytes: int
+    usable_bytes: int  # what this process may still take; less than what is free, when root has a reserve
+
+
+class Completion(NamedTuple):
+    ticket: Ticket
+    fault: StorageFault | None
+
+
+class FileRange(Protocol):
+    """Bytes of a file on their way to a connection, read when they are sent and not before.
+
+    It pins the file: closing the file waits for the release, because a descriptor number that is reused meanwhile
+    would send another partition's bytes. `io` sends it with sendfile; whoever can not (TLS, the simulator) reads.
+    """
+
+    @property
+    def remaining(self) -> int:
+        """Bytes still to be sent."""
+        ...
+
+    def read(self, limit: int) -> bytes:
+        """The next bytes, at most `limit`, without passing over them. Empty while `remaining` > 0: the file shrank,
+        the promised length can not be kept, and the connection has to be closed."""
+        ...
+
+    def advance(self, count: int) -> None:
+        """`count` bytes have been sent; a short send advances by less than it was given."""
+        ...
+
+    def release(self) -> None:
+        """Unpin. Once; nothing may be read from it afterwards."""
+        ...
+
+
+class File(Protocol):
+    @property
+    def path(self) -> str:
+        """As opened. A rename moves the file, not this text."""
+        ...
+
+    def size(self) -> int: ...
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Fewer bytes than asked for mean the end of the file, and nothing else. May stall on a cold page."""
+        ...
+
+    def write_at(self, position: int, pieces: Sequence[Buffer]) -> int:
+        """Write the pieces one after another from `position`; returns how many bytes were written.
+
+        May be short, at any byte: the disk filled up, or there were more than MAX_PIECES pieces. Raises only when not
+        one byte was written. Writing past the end leaves zeros in between.
+        """
+        ...
+
+    def truncate(self, size: int) -> None:
+        """Cut, or extend with zeros that take no space (how an index file is preallocated)."""
+        ...
+
+    def sync(self) -> None:
+        """Bytes and size are durable when this returns. Stalls; see `begin_sync`. A failure is final."""
+        ...
+
+    def is_cached(self, position: int, size: int) -> bool:
+        """Whether reading the range would probably not wait for the disk. True where the system can not tell."""
+        ...
+
+    def range(self, position: int, size: int) -> FileRange: ...
+
+    def close(self) -> None:
+        """Takes effect for the caller at once, for the system when the last range and begun sync are done with it.
+        Does not sync. Closing twice is allowed."""
+        ...
+
+
+class Lock(Protocol):
+    def release(self) -> None:
+        """Releasing twice is allowed. The file stays: removing it could take away the next owner's lock."""
+        ...
+
+
+class FileSystem(Protocol):
+    def open(self, path: str, mode: OpenMode) -> File: ...
+
+    def stat(self, path: str) -> FileStat:
+        """NotFound when there is nothing."""
+        ...
+
+    def list_directory(self, path: str) -> list[str]:
+        """Names, sorted: the order in which a disk keeps them must not decide anything."""
+        ...
+
+    def make_directory(self, path: str) -> None:
+        """One level; its parent must exist."""
+        ...
+
+    def remove_file(self, path: str) -> None:
+        """The name goes at once; open handles read on, and the space returns with the last of them."""
+        ...
+
+    def remove_directory(self, path: str) -> None:
+        """NotEmpty unless it is."""
+        ...
+
+    def rename(self, source: str, target: str) -> None:
+        """Atomic. Replaces a file by a file and an empty directory by a directory; open files stay open."""
+        ...
+
+    def sync_directory(self, path: str) -> None:
+        """The names made, removed and renamed in this directory are durable when this returns. A failure is final, but
+        without a handle there is nothing to remember it: the caller takes the log directory offline."""
+        ...
+
+    def space(self, path: str) -> DiskSpace: ...
+
+    def lock(self, path: str) -> Lock:
+        """Own the path (made when missing) until released or until this process dies; LockHeld names the owner."""
+        ...
+
+    def begin_sync(self, file: File) -> Ticket:
+        """`file.sync()` off the loop: covers what was written before this call."""
+        ...
+
+    def begin_sync_directory(self, path: str) -> Ticket: ...
+
+    def begin_replace(self, path: str, contents: bytes) -> Ticket:
+        """`ports.durable.replace_durably` off the loop. One at a time for a path."""
+        ...
+
+    def begin_warm(self, file: File, position: int, size: int) -> Ticket:
+        """Bring a cold range into the page cache. Not ordered with the syncs: a reader does not wait for them."""
+        ...
+
+    def completions(self) -> list[Completion]:
+        """What has completed since the last call; never waits."""
+        ...

@@ -1,0 +1,143 @@
+"""Frames in a stream of bytes: four bytes of size, then so many bytes.
+
+`ReceiveBuffer` is made for `recv_into`: the owner asks for room (`writable`), says how much arrived (`commit`), and
+takes frames (`next_frame`) as positions in the buffer. Nothing is copied, and a frame may be changed in place, as the
+produce path does when it patches offsets into batches.
+
+The memory of frames that were handed out is not used again before the owner calls `release`, because views of it may
+still wait for their write at the end of the turn. The bytearray is never resized (with views of it about that would be
+a BufferError): when room runs out, the unread rest moves, within the buffer if everything was released, otherwise to a
+new one, and the old one lives as long as the last view of it.
+
+Memory is bound by what the peer has really sent: the size of a frame is a claim, so the buffer at most doubles at a
+time, up to that size. It keeps its capacity until the owner calls `trim`, on a connection that has gone quiet. (The
+bound holds for an owner that takes the frames that are there before it asks for more room.)
+"""
+
+from struct import Struct
+from typing import Any
+
+from tidelog.protocol.errors import EncodeError, InvalidFrameSize
+from tidelog.protocol.varint import MAX_LENGTH
+
+SIZE_BYTES = 4
+DEFAULT_MAX_FRAME_BYTES = 104_857_600  # socket.request.max.bytes
+# Most requests are far smaller, and ten thousand connections have to fit into memory.
+INITIAL_CAPACITY_BYTES = 65_536
+# A receive into less is not worth its system call.
+MINIMUM_ROOM_BYTES = 4_096
+
+_SIZE = Struct(">i")
+
+
+def framed(header: bytes, parts: list[Any]) -> list[Any]:
+    """The parts of a message as a frame. Size and header join the first part, so that a small frame is one part."""
+    size = len(header) + sum(map(len, parts))
+    if size > MAX_LENGTH:
+        raise EncodeError("a frame", f"{size} bytes, {MAX_LENGTH} is the most")
+    head = _SIZE.pack(size) + header
+    return [head + parts[0], *parts[1:]] if parts else [head]
+
+
+class ReceiveBuffer:
+    def __init__(
+        self,
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+        initial_capacity: int = INITIAL_CAPACITY_BYTES,
+    ) -> None:
+        self.max_frame_bytes = max_frame_bytes
+        self.initial_capacity = max(initial_capacity, 2 * MINIMUM_ROOM_BYTES)
+        self.buffer = bytearray(self.initial_capacity)
+        self.view = memoryview(self.buffer)
+        self._start = 0  # of the bytes that are not handed out yet
+        self._end = 0  # of the bytes that have arrived
+        self._lent = False  # frames handed out since the last release
+
+    @property
+    def capacity(self) -> int:
+        return len(self.buffer)
+
+    @property
+    def pending_bytes(self) -> int:
+        """Arrived and not handed out: part of a frame, or frames that nobody has asked for yet."""
+        return self._end - self._start
+
+    def writable(self) -> memoryview:
+        """Room for the next receive, never empty. Valid until the next call of any other method."""
+        self._make_room()
+        return self.view[self._end :]
+
+    def commit(self, count: int) -> None:
+        """`count` bytes have been written to the room that `writable` gave."""
+        if not 0 <= count <= len(self.buffer) - self._end:
+            raise ValueError(f"{count} bytes committed, there was room for {len(self.buffer) - self._end}")
+        self._end += count
+
+    def feed(self, data: bytes | bytearray | memoryview) -> None:
+        """Bytes that arrived some other way (TLS, the simulator), in as many steps as the room asks for."""
+        rest = memoryview(data)
+        while rest:
+            room = self.writable()
+            count = min(len(room), len(rest))
+            room[:count] = rest[:count]
+            self.commit(count)
+            rest = rest[count:]
+
+    def next_frame(self) -> tuple[int, int] | None:
+        """Where the next whole frame begins (after its size) and ends in `buffer`; None where it has not arrived."""
+        start = self._start
+        available = self._end - start
+        if available < SIZE_BYTES:
+            return None
+        (size,) = _SIZE.unpack_from(self.buffer, start)
+        if not 0 <= size <= self.max_frame_bytes:
+            raise InvalidFrameSize(size, self.max_frame_bytes)
+        if available - SIZE_BYTES < size:
+            return None
+        self._lent = True
+        self._start = start + SIZE_BYTES + size
+        return start + SIZE_BYTES, self._start
+
+    def release(self) -> None:
+        """No view of a frame handed out so far is in use any more."""
+        self._lent = False
+        if self._start == self._end:
+            self._start = self._end = 0
+
+    def trim(self) -> None:
+        """Give back what large frames have made the buffer grow by, if nothing is in it."""
+        if self._start == self._end and len(self.buffer) > self.initial_capacity:
+            self._replace(self.initial_capacity)
+
+    def _make_room(self) -> None:
+        """Room behind the unread bytes for the frame that has begun, as far as its claim is believed by now."""
+        need = max(self._begun_frame_bytes(), self.pending_bytes + MINIMUM_ROOM_BYTES)
+        if self._start + need <= len(self.buffer):
+            return
+        if need > len(self.buffer):
+            self._replace(max(need, 2 * self.pending_bytes))
+        elif self._lent:
+            self._replace(len(self.buffer))
+        else:
+            self._move_to_front()
+
+    def _begun_frame_bytes(self) -> int:
+        """With its size, but not more than twice what has arrived of it. A size that cannot be is not an error yet:
+        `next_frame` says so when its turn has come, however the bytes before it were cut."""
+        if self.pending_bytes < SIZE_BYTES:
+            return SIZE_BYTES
+        (size,) = _SIZE.unpack_from(self.buffer, self._start)
+        return min(SIZE_BYTES + int(size), 2 * self.pending_bytes)
+
+    def _move_to_front(self) -> None:
+        pending = self.pending_bytes
+        self.view[:pending] = self.view[self._start : self._end]
+        self._start, self._end = 0, pending
+
+    def _replace(self, capacity: int) -> None:
+        pending = self.pending_bytes
+        buffer = bytearray(capacity)
+        buffer[:pending] = self.view[self._start : self._end]
+        self.buffer, self.view = buffer, memoryview(buffer)
+        self._start, self._end = 0, pending
+        self._lent = False

@@ -1,0 +1,287 @@
+"""The Network port of one simulated machine.
+
+Cruel where a real reactor would be: a view that is used after the next `poll` reads garbage, sends are short, files
+are read at send time, and the other side may be gone before anybody hears of it.
+
+    host.kill()         the process dies: the kernel resets its connections, the peers hear of it
+    host.lose_power()   the machine does: the peers hear nothing until it is back (`restart`) and denies all knowledge
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from tidelog.ports.errors import StorageFault
+from tidelog.ports.files import Buffer, FileRange
+from tidelog.ports.network import (
+    Accepted,
+    Closed,
+    Connected,
+    ConnectionId,
+    Drained,
+    NetworkEvent,
+    Received,
+    SendPart,
+)
+from tidelog.sim.wire import Kind, Wire
+
+if TYPE_CHECKING:
+    from tidelog.sim.network import SimNetwork
+
+GARBAGE = 0xDD
+
+
+@dataclass(slots=True)
+class Side:
+    """One end of a connection."""
+
+    connection: ConnectionId
+    incoming: Wire
+    outgoing: Wire
+    port: int  # that the connection was made to
+    connected: bool = False
+    muted: bool = False
+    waiting: bool = False  # a Drained is owed
+    unsent: deque[FileRange] = field(default_factory=deque)
+
+
+class SimHost:
+    def __init__(self, network: "SimNetwork", name: str) -> None:
+        self.network = network
+        self.name = name
+        self.up = True
+        self._listeners: dict[int, str] = {}
+        self._sides: dict[ConnectionId, Side] = {}
+        self._forgotten: list[Side] = []  # by a power loss, their peers still in the dark
+        self._events: list[NetworkEvent] = []
+        self._lent: list[bytearray] = []
+
+    # The simulation's side
+
+    def listen(self, port: int, listener: str) -> None:
+        self._listeners[port] = listener
+
+    def reset(self, connection: ConnectionId) -> None:
+        """The network kills a connection; both ends hear of it."""
+        self._reset(self._sides[connection], "reset")
+
+    def kill(self) -> None:
+        self._record("kill")
+        for side in self._end_process():
+            side.outgoing.cut(self._now())
+
+    def lose_power(self) -> None:
+        self._record("lose power")
+        self.up = False
+        self._forgotten += self._end_process()
+
+    def restart(self) -> None:
+        """The machine is back, without a process yet: `listen` is for the new one."""
+        self.up = True
+        for side in self._forgotten:
+            side.outgoing.cut(self._now())
+        self._forgotten.clear()
+
+    def _end_process(self) -> list[Side]:
+        sides = list(self._sides.values())
+        for side in sides:
+            self._drop_unsent(side)
+        self._sides.clear()
+        self._listeners.clear()
+        self._events.clear()
+        return sides
+
+    def next_delivery_ms(self) -> int | None:
+        wires = [side.incoming for side in self._sides.values() if not side.muted]
+        due = [wire.items[0].due_ms for wire in wires if wire.items and self.network.passes(wire)]
+        return min(due, default=None)
+
+    # The port
+
+    def poll(self) -> list[NetworkEvent]:
+        for buffer in self._lent:
+            buffer[:] = bytes([GARBAGE]) * len(buffer)
+        self._lent.clear()
+        for side in list(self._sides.values()):
+            self._deliver(side)
+        for side in list(self._sides.values()):
+            self._flush(side)
+        events, self._events = self._events, []
+        return events
+
+    def connect(self, host: str, port: int) -> ConnectionId:
+        there, back = self.network.new_wire(self.name, host), self.network.new_wire(host, self.name)
+        side = Side(self.network.new_connection(), incoming=back, outgoing=there, port=port)
+        self._sides[side.connection] = side
+        self._record("connect", side.connection, host, port)
+        if host not in self.network.hosts:
+            back.put(self._now(), Kind.RST)
+        elif self.network.hosts[host].up:
+            there.put(self._now(), Kind.SYN)
+            self.network.hosts[host].approach(there, back, port)
+        return side.connection
+
+    def approach(self, incoming: Wire, outgoing: Wire, port: int) -> None:
+        """A connection is on its way here; it is accepted, or refused, when it arrives."""
+        side = Side(self.network.new_connection(), incoming, outgoing, port)
+        self._sides[side.connection] = side
+
+    def send(self, connection: ConnectionId, parts: Sequence[SendPart]) -> None:
+        ranges = [_Bytes(part) if isinstance(part, Buffer) else part for part in parts]
+        side = self._sides.get(connection)
+        if side is None:
+            for part in ranges:
+                part.release()
+            return
+        side.unsent.extend(ranges)
+        self._flush(side)
+        side.waiting = bool(side.unsent)
+
+    def mute(self, connection: ConnectionId) -> None:
+        self._set_muted(connection, True)
+
+    def unmute(self, connection: ConnectionId) -> None:
+        self._set_muted(connection, False)
+
+    def _set_muted(self, connection: ConnectionId, muted: bool) -> None:
+        if connection in self._sides:
+            self._sides[connection].muted = muted
+
+    def close(self, connection: ConnectionId) -> None:
+        side = self._sides.pop(connection, None)
+        if side is not None:
+            self._record("close", connection)
+            self._drop_unsent(side)
+            self._events = [event for event in self._events if event.connection != connection]
+            side.outgoing.put(self._now(), Kind.FIN)
+
+    # Delivery
+
+    def _deliver(self, side: Side) -> None:
+        received = bytearray()
+        while self._is_due(side):
+            item = side.incoming.pop()
+            if item.kind is Kind.DATA:
+                received += item.data
+                continue
+            self._hand_over(side, received)
+            received = bytearray()
+            self._arrive(side, item.kind)
+        self._hand_over(side, received)
+
+    def _is_due(self, side: Side) -> bool:
+        wire = side.incoming
+        return (
+            side.connection in self._sides
+            and bool(wire.items)
+            and not side.muted
+            and wire.items[0].due_ms <= self._now()
+            and self.network.passes(wire)
+        )
+
+    def _hand_over(self, side: Side, received: bytearray) -> None:
+        if received:
+            self._record("received", side.connection, len(received), crc32(received))
+            self._lent.append(received)
+            self._events.append(Received(side.connection, memoryview(received)))
+
+    def _arrive(self, side: Side, kind: Kind) -> None:
+        match kind:
+            case Kind.SYN if side.port in self._listeners:
+                side.connected = True
+                side.outgoing.put(self._now(), Kind.ACK)
+                listener = self._listeners[side.port]
+                self._events.append(Accepted(side.connection, listener, side.incoming.source))
+            case Kind.SYN:
+                del self._sides[side.connection]
+                side.outgoing.cut(self._now())
+            case Kind.ACK:
+                side.connected = True
+                self._events.append(Connected(side.connection))
+            case Kind.FIN:
+                self._end(side, "closed by the peer")
+            case _:
+                self._end(side, "reset" if side.connected else "refused")
+
+    # Sending
+
+    def _flush(self, side: Side) -> None:
+        """Hand over what the wire takes, each write as short as chance will have it."""
+        while side.connected and side.unsent:
+            part = side.unsent[0]
+            if not part.remaining:
+                side.unsent.popleft().release()
+            elif not self._write(side, part):
+                return
+        if side.waiting and side.connected:
+            side.waiting = False
+            self._events.append(Drained(side.connection))
+
+    def _write(self, side: Side, part: FileRange) -> bool:
+        """One write to the socket; False when it would block, or was the connection's last."""
+        count = side.outgoing.take(part.remaining)
+        if not count:
+            return False
+        if side.outgoing.resets():
+            self._reset(side, "reset")
+            return False
+        data = _read(part, count)
+        if not data:
+            self._reset(side, "a file range could not be sent")
+            return False
+        part.advance(len(data))
+        side.outgoing.put(self._now(), Kind.DATA, data)
+        self._record("sent", side.connection, len(data))
+        return True
+
+    def _reset(self, side: Side, reason: str) -> None:
+        side.outgoing.cut(self._now())
+        self._end(side, reason)
+
+    def _end(self, side: Side, reason: str) -> None:
+        self._record("closed", side.connection, reason)
+        self._drop_unsent(side)
+        del self._sides[side.connection]
+        self._events.append(Closed(side.connection, reason))
+
+    def _drop_unsent(self, side: Side) -> None:
+        side.connected = False
+        for part in side.unsent:
+            part.release()
+        side.unsent.clear()
+
+    def _now(self) -> int:
+        return self.network.clock.monotonic_ms()
+
+    def _record(self, *parts: object) -> None:
+        self.network.trace.record(self._now(), self.name, *parts)
+
+
+def _read(part: FileRange, count: int) -> bytes:
+    """Empty when the file shrank or its disk failed: either way the promised bytes will not come."""
+    try:
+        return part.read(count)
+    except StorageFault:
+        return b""
+
+
+class _Bytes:
+    """Bytes that are sent the way a file range is."""
+
+    def __init__(self, data: Buffer) -> None:
+        self._view = memoryview(data).cast("B")
+
+    @property
+    def remaining(self) -> int:
+        return len(self._view)
+
+    def read(self, limit: int) -> bytes:
+        return bytes(self._view[:limit])
+
+    def advance(self, count: int) -> None:
+        self._view = self._view[count:]
+
+    def release(self) -> None:
+        self._view.release()
