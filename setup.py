@@ -15,7 +15,9 @@ from pathlib import Path
 from setuptools import setup
 
 COMPILED = [
-    "src/tidelog/records/kernels.py",
+    "src/tidelog/records/kernels_walk.py",
+    "src/tidelog/records/kernels_decode.py",
+    "src/tidelog/records/kernels_encode.py",
 ]
 MANIFEST = Path("src/tidelog/_compiled.json")
 

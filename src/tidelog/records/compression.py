@@ -1,0 +1,158 @@
+"""The four codecs, as Kafka's clients write and read them.
+
+- gzip: one member; levels 1 to 9, or -1 for the codec's default.
+- snappy: Java frames its blocks as the xerial library does, librdkafka sends one raw block; both are read, xerial is
+  written. See `xerial`.
+- lz4: the frame format. Java refuses blocks that depend on each other, so we write independent ones, and refuse the
+  others when reading: a batch that we let in must be readable by every consumer.
+- zstd: any frame; levels -131072 to 22.
+
+Inflating is bounded by construction: the codec writes into a buffer that we allocate, which starts small, grows on
+demand, and never passes the limit, whatever sizes the data claim for themselves.
+"""
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Final
+
+import cramjam
+
+from tidelog.records import xerial
+from tidelog.records.errors import CorruptRecordCompressionError, DecompressedSizeError
+from tidelog.records.header import BytesLike
+
+# What one batch may inflate to unless the caller says otherwise. Kafka has no such limit; a batch is at most
+# `max.message.bytes` on the wire (1 MiB by default), so 64 MiB is far from anything that a producer means.
+DEFAULT_LIMIT_BYTES: Final = 64 * 1024 * 1024
+
+_FIRST_GUESS: Final = 8  # times the compressed size
+_GROWTH: Final = 4  # so that what is inflated again after a wrong guess adds up to a third at most
+_MIN_GUESS_BYTES: Final = 4096
+
+# cramjam has one exception for everything; this is the text that says that the output buffer was too small.
+_OUTPUT_FULL: Final = "failed to write whole buffer"
+
+_LZ4_DESCRIPTOR_POSITION: Final = 4
+_LZ4_INDEPENDENT_BLOCKS: Final = 0x20
+_LZ4_FAST: Final = 0
+_LZ4_MIN_HIGH: Final = 3
+_LZ4_MAX_HIGH: Final = 12
+
+
+class CompressionType(IntEnum):
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+# Kafka's settings compression.{gzip,lz4,zstd}.level: the default and what else is valid.
+DEFAULT_LEVEL: Final = {CompressionType.GZIP: -1, CompressionType.LZ4: 9, CompressionType.ZSTD: 3}
+LEVELS: Final = {
+    CompressionType.GZIP: range(1, 10),
+    CompressionType.LZ4: range(1, 18),
+    CompressionType.ZSTD: range(-131072, 23),
+}
+
+
+def compression_type(compression_id: int, base_offset: int) -> CompressionType:
+    try:
+        return CompressionType(compression_id)
+    except ValueError:
+        raise CorruptRecordCompressionError(base_offset, f"unknown compression type {compression_id}") from None
+
+
+def compress(codec: CompressionType, data: BytesLike, level: int | None = None) -> bytes:
+    """`level` None is Kafka's default for the codec; snappy and none have no levels."""
+    level = _checked_level(codec, level)
+    match codec:
+        case CompressionType.NONE:
+            return bytes(data)
+        case CompressionType.GZIP:
+            return bytes(cramjam.gzip.compress(data, level=6 if level == -1 else level))
+        case CompressionType.SNAPPY:
+            return xerial.compress(data)
+        case CompressionType.LZ4:
+            return _compress_lz4(data, level)
+        case CompressionType.ZSTD:
+            return bytes(cramjam.zstd.compress(data, level=level))
+
+
+def _checked_level(codec: CompressionType, level: int | None) -> int:
+    default = DEFAULT_LEVEL.get(codec, 0)
+    if level is None or level == default:
+        return default
+    if level not in LEVELS.get(codec, ()):
+        raise ValueError(f"{codec.name.lower()} has no compression level {level}")
+    return level
+
+
+def _compress_lz4(data: BytesLike, level: int) -> bytes:
+    """As in Java, the default level is the fast compressor and any other the high one; its levels end at 12 in the C
+    library, where Java's go on to 17 without compressing better."""
+    high = max(_LZ4_MIN_HIGH, min(level, _LZ4_MAX_HIGH))
+    effort = _LZ4_FAST if level == DEFAULT_LEVEL[CompressionType.LZ4] else high
+    compressor = cramjam.lz4.Compressor(level=effort, content_checksum=False, block_linked=False)
+    compressor.compress(bytes(data))  # it takes nothing else
+    return bytes(compressor.finish())
+
+
+class Inflater:
+    """Inflates batches one after another, each to `limit_bytes` at most. The buffer that the codecs write into is kept
+    from one to the next, so that its size need not be guessed again. For one thread: cramjam lets others run."""
+
+    def __init__(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
+        self.limit_bytes = limit_bytes
+        self._scratch = bytearray()
+
+    def inflate(self, codec: CompressionType, data: BytesLike, base_offset: int) -> bytes:
+        """The inflated bytes; DecompressedSizeError where they would be more than the limit. `base_offset` is for the
+        errors only."""
+        try:
+            match codec:
+                case CompressionType.NONE:
+                    return bytes(data)
+                case CompressionType.GZIP:
+                    return self._inflate(cramjam.gzip.decompress_into, data)
+                case CompressionType.SNAPPY:
+                    return xerial.decompress(data, self.limit_bytes)
+                case CompressionType.LZ4:
+                    _check_independent_blocks(data)
+                    return self._inflate(cramjam.lz4.decompress_into, data)
+                case CompressionType.ZSTD:
+                    return self._inflate(cramjam.zstd.decompress_into, data)
+        except xerial.LimitExceeded:
+            raise DecompressedSizeError(base_offset, self.limit_bytes) from None
+        except (cramjam.DecompressionError, xerial.BadFraming) as error:
+            raise CorruptRecordCompressionError(base_offset, f"{codec.name.lower()}: {error}") from None
+
+    def _inflate(self, into: Callable[[BytesLike, bytearray], int], data: BytesLike) -> bytes:
+        self._grow_to(max(_MIN_GUESS_BYTES, len(data) * _FIRST_GUESS))
+        while True:
+            try:
+                size = into(data, self._scratch)
+                return bytes(memoryview(self._scratch)[:size])
+            except cramjam.DecompressionError as error:
+                if str(error) != _OUTPUT_FULL:
+                    raise
+            if len(self._scratch) >= self.limit_bytes:
+                raise xerial.LimitExceeded
+            self._grow_to(len(self._scratch) * _GROWTH)
+
+    def _grow_to(self, size: int) -> None:
+        size = min(size, self.limit_bytes)
+        if size > len(self._scratch):
+            self._scratch = bytearray(size)
+
+
+def decompress(
+    codec: CompressionType, data: BytesLike, base_offset: int, limit_bytes: int = DEFAULT_LIMIT_BYTES
+) -> bytes:
+    """One batch; see `Inflater.inflate`."""
+    return Inflater(limit_bytes).inflate(codec, data, base_offset)
+
+
+def _check_independent_blocks(data: BytesLike) -> None:
+    if len(data) <= _LZ4_DESCRIPTOR_POSITION or not data[_LZ4_DESCRIPTOR_POSITION] & _LZ4_INDEPENDENT_BLOCKS:
+        raise xerial.BadFraming("blocks that depend on each other, which Java consumers cannot read")
