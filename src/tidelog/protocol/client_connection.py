@@ -16,7 +16,7 @@ from typing import Any
 
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.api import ApiKey, request_header_version, response_header_version
-from tidelog.protocol.codec import decode, decode_exact, encode, encode_parts
+from tidelog.protocol.codec import decode, encode, encode_parts
 from tidelog.protocol.errors import CorrelationMismatch, ProtocolError
 from tidelog.protocol.framing import ReceiveBuffer, framed
 from tidelog.protocol.headers import RequestHeader, ResponseHeader
@@ -108,7 +108,10 @@ class ClientConnection:
         cls = self.responses[due.api_key]
         _, position = decode(ResponseHeader, buffer, response_header_version(cls, due.version), start, end)
         version = self._body_version(due, position, end)
-        message: Any = decode_exact(cls, buffer, version, position, end)
+        message: Any
+        message, _ = decode(
+            cls, buffer, version, position, end
+        )  # bytes after it are passed over, as Kafka's clients do
         self._in_flight.popleft()
         return Response(due.correlation_id, due.api_key, version, message)
 

@@ -18,7 +18,7 @@ from struct import Struct
 from typing import Any
 
 from tidelog.protocol.api import ServedRequests, response_header_version
-from tidelog.protocol.codec import decode_exact, encode_parts
+from tidelog.protocol.codec import decode, encode_parts
 from tidelog.protocol.errors import MalformedMessage, ProtocolError
 from tidelog.protocol.framing import ReceiveBuffer, framed
 from tidelog.protocol.response_order import ResponseOrder
@@ -142,8 +142,10 @@ class ServerConnection:
 
 
 def decode_request(request: Request, cls: type) -> Any:
-    """The body. Records in it are views of the receive buffer, which may be changed in place."""
-    return decode_exact(cls, request.buffer, request.api_version, request.position, request.end)
+    """The body. Records in it are views of the receive buffer, which may be changed in place. Bytes after it are
+    passed over, as Kafka does: a client that pads its requests works there, so it has to work here."""
+    body, _ = decode(cls, request.buffer, request.api_version, request.position, request.end)
+    return body
 
 
 def encode_response(correlation_id: int, response: object, version: int) -> list[Any]:

@@ -104,7 +104,7 @@ def test_a_correlation_id_that_is_not_due(sent: int, received: int, expected: in
 
 @pytest.mark.parametrize(
     "payload",
-    [b"", b"\x00\x00\x00", b"\x00\x00\x00\x00", b"\x00\x00\x00\x00\x00", b"\x00\x00\x00\x00\x00\x02a\x00!"],
+    [b"", b"\x00\x00\x00", b"\x00\x00\x00\x00", b"\x00\x00\x00\x00\x00", b"\x00\x00\x00\x00\x00\x03a\x00"],
 )
 def test_a_response_that_cannot_be_read(payload: bytes) -> None:
     client = ClientConnection(RESPONSES)
@@ -113,6 +113,16 @@ def test_a_response_that_cannot_be_read(payload: bytes) -> None:
     for _ in range(2):
         with pytest.raises(MalformedMessage):
             client.next_response()
+
+
+def test_bytes_after_a_response_are_passed_over() -> None:
+    client = ClientConnection(RESPONSES)
+    client.send(EchoRequest(text=""), 1)
+    payload = b"\x00\x00\x00\x00\x00\x02a\x00!"
+    client.receive.feed(struct.pack(">i", len(payload)) + payload)
+    response = client.next_response()
+    assert response is not None
+    assert response.message == EchoResponse(text="a")
 
 
 def test_a_response_beyond_the_limit() -> None:

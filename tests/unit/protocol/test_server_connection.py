@@ -180,8 +180,17 @@ def test_a_failed_connection_stays_failed() -> None:
     assert server.respond(request.sequence, [b"1"]) == [b"1"]
 
 
-def test_a_body_with_bytes_to_spare_is_malformed() -> None:
+def test_a_body_with_bytes_to_spare_is_read_as_kafka_reads_it() -> None:
     server = connection()
     server.receive.feed(frame(header(5, 0, 1) + encode(EchoRequest(text="hello"), 0) + b"!"))
-    with pytest.raises(MalformedMessage, match="1 bytes are left over"):
+    server.receive.feed(frame(header(5, 0, 2) + encode(EchoRequest(text="again"), 0)))
+    assert decode_request(next_request(server), EchoRequest) == EchoRequest(text="hello")
+    assert decode_request(next_request(server), EchoRequest) == EchoRequest(text="again")
+
+
+def test_a_body_may_not_reach_into_the_next_frame() -> None:
+    server = connection()
+    server.receive.feed(frame(header(5, 0, 1) + encode(EchoRequest(text="hello"), 0)[:-1]))
+    server.receive.feed(frame(header(5, 0, 2) + encode(EchoRequest(text="again"), 0)))
+    with pytest.raises(MalformedMessage):
         decode_request(next_request(server), EchoRequest)
