@@ -144,6 +144,7 @@ class ServerConnection:
 def decode_request(request: Request, cls: type) -> Any:
     """The body. Records in it are views of the receive buffer, which may be changed in place. Bytes after it are
     passed over, as Kafka does: a client that pads its requests works there, so it has to work here."""
+    body: Any
     body, _ = decode(cls, request.buffer, request.api_version, request.position, request.end)
     return body
 
