@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-COMPILED := $(wildcard src/tidelog/records/kernels*.py)
+COMPILED := $(shell sed -n 's/^    "\(src\/.*\.py\)",$$/\1/p' setup.py)
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
@@ -40,7 +40,7 @@ format: $(STAMP)  ## rewrite the sources as `check` wants them
 
 test: check  ## everything that CI runs
 	$(BIN)/pytest -q -n 2 --ignore=tests/unit tests
-	TIDELOG_PURE=1 $(BIN)/pytest -q -n 2 tests/unit/records tests/property/records tests/wire/records
+	TIDELOG_PURE=1 $(BIN)/pytest -q -n 2 tests/unit/records tests/property/records tests/wire/records tests/unit/storage tests/property/storage
 
 bench: $(STAMP)  ## what it costs, beside its peers, in one run
 	$(BIN)/python -m benchmarks

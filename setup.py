@@ -19,6 +19,12 @@ COMPILED = [
     "src/tidelog/records/kernels_walk.py",
     "src/tidelog/records/kernels_decode.py",
     "src/tidelog/records/kernels_encode.py",
+    "src/tidelog/records/kernels_compact.py",
+    "src/tidelog/records/kernels_check.py",
+    "src/tidelog/storage/validation.py",
+    "src/tidelog/storage/appended.py",
+    "src/tidelog/storage/append_rules.py",
+    "src/tidelog/storage/kernels_scan.py",
 ]
 MANIFEST = Path("src/tidelog/_compiled.json")
 

@@ -1,0 +1,86 @@
+"""Kernels, the fourth part: a leader's look at every record of a batch before it lets the batch in. Compiled by mypyc;
+the same file runs interpreted. The rules are those of `kernels_decode`.
+
+Nothing is decoded into columns: lengths, offsets, keys and times are looked at and forgotten. A record that the
+format allows and the topic does not is noted by its index, and the walk goes on, because a producer is told of every
+one of them; bytes that the format does not allow are raised at once.
+"""
+
+from typing import Final
+
+from librt.vecs import append, vec
+from mypy_extensions import i64
+
+from tidelog.records.errors import CorruptRecordCountError
+from tidelog.records.kernels_decode import (
+    Cursor,
+    read_field,
+    read_record_end,
+    read_timestamp,
+    read_varint,
+    skip_headers,
+)
+from tidelog.records.kernels_walk import MIN_RECORD_BYTES, check_bounds
+
+NO_TIMESTAMP: Final = -1
+
+
+class RecordsCheck:
+    """What was found in the records of one batch."""
+
+    def __init__(self) -> None:
+        self.is_dense: bool = True  # the offset deltas are 0, 1, 2, ...
+        self.max_timestamp: i64 = NO_TIMESTAMP
+        self.faults: i64 = 0  # records that the two lists below name
+        self.keyless: vec[i64] = vec[i64]()  # indexes of records without a key, where keys are needed
+        self.untimely: vec[i64] = vec[i64]()  # indexes of records too old or too new
+        self.untimely_timestamps: vec[i64] = vec[i64]()
+
+
+def check_records(
+    b: bytes,
+    position: i64,
+    end: i64,
+    count: i64,
+    base_offset: i64,
+    base_timestamp: i64,
+    oldest: i64,
+    newest: i64,
+    needs_key: bool,
+) -> RecordsCheck:
+    """Walk the `count` records that `b[position:end]` must hold exactly. A time must lie in `oldest` to `newest`,
+    unless it is none at all. `base_offset` is for the errors only. A record without its key is not asked for its
+    time: one fault a record."""
+    check_bounds(b, position, end)
+    if count < 0 or count * MIN_RECORD_BYTES > end - position:
+        raise CorruptRecordCountError(base_offset, f"{count} records in {end - position} bytes")
+    check = RecordsCheck()
+    max_timestamp: i64 = NO_TIMESTAMP
+    index: i64 = 0
+    c = Cursor(base_offset, position)
+    while index < count:
+        record_end: i64 = read_record_end(c, b, end)
+        c.position += 1  # attributes, unused
+        timestamp: i64 = read_timestamp(c, b, record_end, base_timestamp)
+        if read_varint(c, b, record_end) != index:
+            check.is_dense = False
+        key: i64 = read_field(c, b, record_end)
+        read_field(c, b, record_end)
+        if c.position + 1 == record_end and b[c.position] == 0:
+            c.position = record_end
+        else:
+            skip_headers(c, b, record_end)
+        if timestamp > max_timestamp:
+            max_timestamp = timestamp
+        if needs_key and key < 0:
+            check.faults += 1
+            check.keyless = append(check.keyless, index)
+        elif (timestamp < oldest or timestamp > newest) and timestamp != NO_TIMESTAMP:
+            check.faults += 1
+            check.untimely = append(check.untimely, index)
+            check.untimely_timestamps = append(check.untimely_timestamps, timestamp)
+        index += 1
+    if c.position != end:
+        raise CorruptRecordCountError(base_offset, f"{end - c.position} bytes after the last record")
+    check.max_timestamp = max_timestamp
+    return check

@@ -1,0 +1,46 @@
+"""Which neighbouring segments become one. Compaction makes segments smaller and smaller; without this a log would end
+up as thousands of files with a few records each.
+
+A group's sources would fit one segment even if nothing of them went: by bytes, by the size of each index, and by the
+32 bits that an index has for an offset. (A delete horizon adds a few bytes to each record of its batch, so a segment
+may come out a little larger than `segment.bytes`; that is no limit of the format.)
+"""
+
+from collections.abc import Sequence
+
+from tidelog.storage.cleaner.job import CleanerSettings, SegmentFacts, with_ends
+from tidelog.storage.names import MAX_INT32
+
+
+def group_segments(
+    segments: Sequence[SegmentFacts], settings: CleanerSettings, end_offset: int
+) -> list[list[SegmentFacts]]:
+    """In order; every segment is in exactly one group. `end_offset` is where the next segment behind them begins."""
+    groups: list[list[SegmentFacts]] = []
+    total: SegmentFacts | None = None  # of the last group
+    for segment, end in with_ends(segments, end_offset):
+        together = segment if total is None else _sum(total, segment)
+        if total is not None and _fits(together, end, settings):
+            groups[-1].append(segment)
+            total = together
+        else:
+            groups.append([segment])
+            total = segment
+    return groups
+
+
+def _sum(total: SegmentFacts, added: SegmentFacts) -> SegmentFacts:
+    return total._replace(
+        size_bytes=total.size_bytes + added.size_bytes,
+        offset_index_bytes=total.offset_index_bytes + added.offset_index_bytes,
+        time_index_bytes=total.time_index_bytes + added.time_index_bytes,
+    )
+
+
+def _fits(total: SegmentFacts, end_offset: int, settings: CleanerSettings) -> bool:
+    return (
+        total.size_bytes <= settings.segment_bytes_max
+        and total.offset_index_bytes <= settings.index.max_bytes
+        and total.time_index_bytes <= settings.index.max_bytes
+        and end_offset - 1 - total.base_offset <= MAX_INT32
+    )

@@ -1,0 +1,72 @@
+"""What can be wrong with the files of a log, as types.
+
+Faults of the disk itself are `ports.errors.StorageFault`, and what a client did wrong is an `ErrorCode`; these are
+about bytes that are there and make no sense, and about the limits of the formats.
+"""
+
+from tidelog.ports.errors import DeviceFault, StorageFault
+
+
+class LogError(Exception):
+    """A file of the log can not be used as it is."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class CorruptIndexError(LogError):
+    """An index contradicts its format or its segment. It is rebuilt from the log, never repaired."""
+
+
+class CorruptSegmentError(LogError):
+    """The log itself is damaged at `position`; everything before it is good. `next_offset` follows the last good
+    batch."""
+
+    def __init__(self, path: str, position: int, reason: str, next_offset: int = -1) -> None:
+        LogError.__init__(self, path, reason)
+        self.args = (path, position, reason, next_offset)
+        self.position = position
+        self.next_offset = next_offset
+
+    def __str__(self) -> str:
+        return f"{self.path}: at position {self.position}: {self.reason}"
+
+
+class UnsupportedSegmentError(CorruptSegmentError):
+    """Records of a format that Kafka 4 no longer has. They are whole, so nothing of them is ever cut."""
+
+
+class SegmentOverflowError(LogError):
+    """An offset or a position that the 32 bits of an index entry can not hold: the log has to roll before."""
+
+
+class InvalidNameError(LogError):
+    """A file or directory name that is none of ours. Kafka refuses to start over one, lest it be data."""
+
+
+class OffsetOutOfRangeError(Exception):
+    """An offset that the log does not have: before its start, or past its end."""
+
+    def __init__(self, offset: int, log_start_offset: int, log_end_offset: int) -> None:
+        super().__init__(offset, log_start_offset, log_end_offset)
+        self.offset = offset
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+
+    def __str__(self) -> str:
+        return f"offset {self.offset} is not in the log, which has {self.log_start_offset} to {self.log_end_offset}"
+
+
+class UndoFault(DeviceFault):
+    """A write failed, and what it left behind could not be taken back: the file holds bytes that nobody acknowledged.
+    Whatever `cause` would allow by itself (a full disk becomes empty again), this log can not go on."""
+
+    def __init__(self, path: str, cause: StorageFault, undo: StorageFault) -> None:
+        super().__init__(path, f"{cause.detail}; and truncating back failed: {undo.detail}")
+        self.cause = cause
+        self.undo = undo

@@ -1,0 +1,248 @@
+"""A log from its directory: left-overs tidied up, segments opened, and after an unclean stop recovered (`recovery`).
+
+    .deleted                 removed: their time was up, or the log has moved on
+    .cleaned, .swap          a compaction under way is completed or forgotten (`cleaner.swap`)
+    an index without a log   removed
+    segments                 opened; only their sizes are read after a clean stop
+    an index that is missing or makes no sense: its segment, and all behind it, are scanned as after an unclean stop
+    epochs, producers        read, or rebuilt where the file is damaged
+
+The broker's checkpoints say how far the log is known to be durable and where it starts; the log's own files win where
+they know better. Everything that was found wrong is told, in words, with the log.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tidelog.config.topic_config import TopicConfig
+from tidelog.model.ids import TopicPartition, Uuid
+from tidelog.ports.durable import TEMPORARY_SUFFIX
+from tidelog.ports.files import FileSystem
+from tidelog.ports.paths import join, parent_of
+from tidelog.records.compression import Inflater
+from tidelog.storage.append_rules import append_rules
+from tidelog.storage.checkpoint_errors import CorruptCheckpointError
+from tidelog.storage.cleaner.swap import complete_swap
+from tidelog.storage.descriptors import Descriptors
+from tidelog.storage.errors import CorruptIndexError
+from tidelog.storage.flush import Flush
+from tidelog.storage.leader_epochs import LeaderEpochs
+from tidelog.storage.log import Log, index_settings, roll_jitter_ms
+from tidelog.storage.log_segments import LogSegments
+from tidelog.storage.names import (
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    NO_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    SegmentName,
+    parse_segment_name,
+    segment_name,
+)
+from tidelog.storage.partition_metadata import read_partition_metadata, write_partition_metadata
+from tidelog.storage.producer_replay import rebuild_epochs, rebuild_producers
+from tidelog.storage.producer_snapshots import ProducerSnapshots
+from tidelog.storage.producer_state import ProducerState, ProducerStateConfig
+from tidelog.storage.recovery import Truncation, recover
+from tidelog.storage.segment import Segment
+
+
+@dataclass(slots=True)
+class LogContext:
+    """What the logs of a broker share."""
+
+    descriptors: Descriptors
+    producer_config: ProducerStateConfig = field(default_factory=ProducerStateConfig)
+    inflater: Inflater = field(default_factory=Inflater)
+
+    @property
+    def fs(self) -> FileSystem:
+        return self.descriptors.fs
+
+
+class StoredOffsets(NamedTuple):
+    """What the checkpoints of a log directory say about one log."""
+
+    recovery_point: int = 0
+    log_start_offset: int = 0
+    high_watermark: int = 0
+
+
+@dataclass(slots=True)
+class LoadedLog:
+    log: Log
+    truncations: list[Truncation] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  # found, and dealt with
+    scanned_bytes: int = 0
+
+
+def create_log(
+    context: LogContext,
+    directory: str,
+    topic_partition: TopicPartition,
+    topic_id: Uuid,
+    config: TopicConfig,
+    now_ms: int,
+) -> Log:
+    """A new log in a new directory. Its name is durable after the first flush, like everything else in it; but for
+    the topic's id, which must be there before any record is."""
+    context.fs.make_directory(directory)
+    write_partition_metadata(context.fs, directory, topic_id)
+    log = _log(context, directory, topic_partition, config, LogSegments(), LeaderEpochs(), [], StoredOffsets())
+    log.topic_id = topic_id
+    log.segments.add(log.create_segment(0, now_ms))
+    log.flush.note_names([parent_of(directory)])
+    return log
+
+
+def load_log(
+    context: LogContext,
+    directory: str,
+    topic_partition: TopicPartition,
+    config: TopicConfig,
+    stored: StoredOffsets,
+    now_ms: int,
+    *,
+    is_clean: bool,
+) -> LoadedLog:
+    """`is_clean`: the broker stopped in order. CorruptSegmentError (or another LogError) when the log is damaged where
+    it was durable; its `.log` files are then as they were."""
+    names = _tidy(context, directory)
+    segments = _open_segments(context, directory, names, config, topic_partition, now_ms)
+    epochs, problems = _load_epochs(context.fs, directory)
+    log = _log(context, directory, topic_partition, config, segments, epochs or LeaderEpochs(), names, stored)
+    if not len(segments):
+        segments.add(log.create_segment(stored.log_start_offset, now_ms))
+    loaded = LoadedLog(log, problems=problems)
+    _find_end(loaded, names, stored, now_ms, is_clean)
+    _settle(loaded, stored, now_ms)
+    if epochs is None:
+        rebuild_epochs(log)
+    metadata = read_partition_metadata(context.fs, directory)
+    log.topic_id = None if metadata is None else metadata.topic_id
+    return loaded
+
+
+def _tidy(context: LogContext, directory: str) -> list[str]:
+    """Remove left-overs; returns the names that are there afterwards."""
+    names = context.fs.list_directory(directory)
+    parsed = [(name, parse_segment_name(name)) for name in names]
+    logs = {each.base_offset for _, each in parsed if each is not None and each[1:] == (LOG_SUFFIX, NO_SUFFIX)}
+    states = dict.fromkeys(each.state for _, each in parsed if each is not None)
+    if any(state not in (NO_SUFFIX, DELETED_SUFFIX) for state in states):
+        complete_swap(context.descriptors, directory)
+        return _tidy(context, directory)
+    left_over = [name for name, each in parsed if _is_left_over(name, each, logs)]
+    for name in left_over:
+        context.descriptors.remove(join(directory, name))
+    return [name for name in names if name not in left_over] if left_over else names
+
+
+def _is_left_over(name: str, parsed: SegmentName | None, logs: set[int]) -> bool:
+    if parsed is None:
+        return name.endswith(TEMPORARY_SUFFIX)
+    is_orphan = parsed.kind not in (LOG_SUFFIX, SNAPSHOT_SUFFIX) and parsed.base_offset not in logs
+    return parsed.state == DELETED_SUFFIX or is_orphan
+
+
+def _open_segments(
+    context: LogContext,
+    directory: str,
+    names: Sequence[str],
+    config: TopicConfig,
+    topic_partition: TopicPartition,
+    now_ms: int,
+) -> LogSegments:
+    settings = index_settings(config)
+    segments = []
+    for name in names:
+        if name.endswith(LOG_SUFFIX):
+            parsed = parse_segment_name(name)
+            if parsed is not None:
+                segment = Segment.open(context.descriptors, directory, parsed.base_offset, settings, now_ms)
+                segment.roll_jitter_ms = roll_jitter_ms(topic_partition, parsed.base_offset, config.segment_jitter_ms)
+                segments.append(segment)
+    return LogSegments(segments)
+
+
+def _load_epochs(fs: FileSystem, directory: str) -> tuple[LeaderEpochs | None, list[str]]:
+    """None: damaged, to be rebuilt."""
+    try:
+        return LeaderEpochs.load(fs, directory), []
+    except CorruptCheckpointError as error:
+        return None, [f"{error}; the epochs were read from the log instead"]
+
+
+def _log(
+    context: LogContext,
+    directory: str,
+    topic_partition: TopicPartition,
+    config: TopicConfig,
+    segments: LogSegments,
+    epochs: LeaderEpochs,
+    names: Sequence[str],
+    stored: StoredOffsets,
+) -> Log:
+    return Log(
+        directory,
+        topic_partition,
+        config,
+        append_rules(config, context.inflater),
+        context.descriptors,
+        segments,
+        ProducerState(context.producer_config, stored.log_start_offset),
+        ProducerSnapshots(context.fs, directory, names),
+        epochs,
+        Flush(stored.recovery_point, segments.active.base_offset if len(segments) else 0),
+        stored.log_start_offset,
+        stored.log_start_offset,
+    )
+
+
+def _find_end(loaded: LoadedLog, names: Sequence[str], stored: StoredOffsets, now_ms: int, is_clean: bool) -> None:
+    """Where the log ends: as it says itself after a clean stop, as recovery finds it otherwise."""
+    log = loaded.log
+    log.log_start_offset = max(stored.log_start_offset, log.segments.first.base_offset)
+    log.snapshots.remove_strays(log.segments.base_offsets)
+    doubtful = _first_with_bad_index(loaded, names)
+    if is_clean and doubtful is None:
+        log.log_end_offset = log.segments.active.next_offset()
+        log.flush.recovery_point = log.log_end_offset
+        loaded.problems += map(str, rebuild_producers(log, now_ms))
+        return
+    scan_from = stored.recovery_point if doubtful is None else min(stored.recovery_point, doubtful)
+    loaded.scanned_bytes = sum(segment.size_bytes for segment in log.segments.from_offset(scan_from))
+    loaded.truncations = recover(log, scan_from, now_ms)
+    log.flush.recovery_point = min(stored.recovery_point, log.log_end_offset)
+
+
+def _first_with_bad_index(loaded: LoadedLog, names: Sequence[str]) -> int | None:
+    present = set(names)
+    for segment in loaded.log.segments:
+        try:
+            for kind in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+                if segment.size_bytes and segment_name(segment.base_offset, kind) not in present:
+                    raise CorruptIndexError(segment.path, f"it has no {kind}")
+            segment.indexes.offset.sanity_check()
+            segment.indexes.time.sanity_check()
+            if segment_name(segment.base_offset, TRANSACTION_INDEX_SUFFIX) in present:
+                segment.indexes.transaction.sanity_check()
+        except CorruptIndexError as error:
+            loaded.problems.append(f"{error}; rebuilt")
+            return segment.base_offset
+    return None
+
+
+def _settle(loaded: LoadedLog, stored: StoredOffsets, now_ms: int) -> None:
+    """The offsets that follow from where the log ends."""
+    log = loaded.log
+    if log.log_end_offset < log.log_start_offset:
+        reason = f"it ends at {log.log_end_offset}, before its start at {log.log_start_offset}: begun anew there"
+        loaded.problems.append(f"{log.directory}: {reason}")
+        log.truncate_fully_and_start_at(log.log_start_offset, now_ms)
+    log.epochs.truncate_from_end(log.log_end_offset)
+    log.epochs.truncate_from_start(log.log_start_offset)
+    log.update_high_watermark(stored.high_watermark)

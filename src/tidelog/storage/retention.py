@@ -1,0 +1,78 @@
+"""Old segments go: by age, by size, or because the log starts behind them.
+
+In two steps, because a crash must not bring back what readers have been told is gone, nor leave a hole:
+
+    1. the log start offset passes the segments that are due        (`apply_retention`)
+    2. once that offset is in its checkpoint, durably, the segments
+       are renamed to `.deleted`, and removed after a while         (`delete_old_segments`)
+
+Whole segments only, from the oldest on, and never one with records at or past the high watermark. The active segment
+goes when it is due by itself: the log rolls first.
+"""
+
+from collections.abc import Callable
+
+from tidelog.config.topic_config import UNLIMITED
+from tidelog.storage.log import DeletedSegment, Log
+from tidelog.storage.names import DELETED_SUFFIX
+from tidelog.storage.segment import Segment
+
+
+def apply_retention(log: Log, now_ms: int) -> bool:
+    """Let the log start behind what its topic no longer keeps; whether anything was due."""
+    if not log.config.deletes:
+        return False
+    target = max(_end_of_oversize(log), _end_of_expired(log, now_ms))
+    if target <= log.log_start_offset:
+        return False
+    if target >= log.log_end_offset > log.segments.active.base_offset:
+        log.roll(now_ms)
+    return log.advance_log_start(target)
+
+
+def _end_of_expired(log: Log, now_ms: int) -> int:
+    retention_ms = log.config.retention_ms
+    if retention_ms == UNLIMITED:
+        return 0
+    return _end_of_due(log, lambda segment: now_ms - segment.largest_timestamp() > retention_ms)
+
+
+def _end_of_oversize(log: Log) -> int:
+    """A segment goes when the log is large enough without it."""
+    if log.config.retention_bytes == UNLIMITED:
+        return 0
+    excess_bytes = log.size_bytes - log.config.retention_bytes
+
+    def is_due(segment: Segment) -> bool:
+        nonlocal excess_bytes
+        excess_bytes -= segment.size_bytes
+        return excess_bytes >= 0
+
+    return _end_of_due(log, is_due)
+
+
+def _end_of_due(log: Log, is_due: Callable[[Segment], bool]) -> int:
+    """Where the last of the segments ends that are due without a gap from the oldest on; 0 for none."""
+    end = 0
+    for index, segment in enumerate(log.segments):
+        segment_end = log.segments.end_of(index, log.log_end_offset)
+        is_last_and_empty = index + 1 == len(log.segments) and not segment.size_bytes
+        if is_last_and_empty or segment_end > log.high_watermark or not is_due(segment):
+            break
+        end = segment_end
+    return end
+
+
+def delete_old_segments(log: Log, durable_log_start_offset: int, now_ms: int) -> int:
+    """Take the segments out of the log that end at or below its start; how many. They are removed by
+    `Log.delete_expired_files`."""
+    limit = min(log.log_start_offset, durable_log_start_offset)
+    count = 0
+    while len(log.segments) > 1 and log.segments[1].base_offset <= limit:
+        segment = log.segments.first
+        log.segments.remove(segment)
+        segment.change_suffix(DELETED_SUFFIX)
+        snapshot_path = log.snapshots.mark_deleted(segment.base_offset)
+        log.deleted.append(DeletedSegment(now_ms + log.config.file_delete_delay_ms, segment, snapshot_path))
+        count += 1
+    return count

@@ -1,0 +1,365 @@
+"""A segment: a stretch of the log in one file, with its indexes beside it.
+
+    create / open -> append* -> seal -> (read until) change_suffix(".deleted") -> delete
+                       ^ truncate_to makes a sealed one appendable again
+
+- The `.log` is the truth: an append is one write of it, and then, in memory only, what follows for the indexes.
+- Durability: `flush` of the segment that is appended to syncs its log. The first one after `seal` syncs the indexes
+  too, so that behind the recovery point everything is durable, and in front of it everything is rebuilt.
+- No file is held open: each use asks the descriptors. One thread, as everywhere.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tidelog.ports.files import Buffer, FileRange, Ticket
+from tidelog.records.header import NO_TIMESTAMP
+from tidelog.storage.appended import AppendedBatch
+from tidelog.storage.descriptors import Descriptors
+from tidelog.storage.errors import CorruptSegmentError, SegmentOverflowError
+from tidelog.storage.names import LOG_SUFFIX, MAX_INT32, NO_SUFFIX, SEGMENT_KINDS
+from tidelog.storage.segment_files import SegmentFiles
+from tidelog.storage.segment_indexes import DEFAULT_INDEX_SETTINGS, IndexSettings, SegmentIndexes
+from tidelog.storage.segment_log import SegmentLog
+from tidelog.storage.segment_scan import OnChunk, ScannedChunk, scan
+from tidelog.storage.segment_search import (
+    FoundRecord,
+    Frame,
+    first_at_time,
+    first_reaching,
+    frames,
+    largest_timestamp,
+    last_end_within,
+)
+from tidelog.storage.transaction_index import AbortedTxn
+
+__all__ = ["Incoming", "IndexSettings", "Located", "RecoveredSegment", "Segment"]
+
+
+class Located(NamedTuple):
+    position: int
+    size: int  # 0: there are batches, but none that may be read
+    base_offset: int  # of the first batch, which may start before the offset that was asked for
+
+
+class RecoveredSegment(NamedTuple):
+    valid_bytes: int
+    truncated_bytes: int
+    reason: str | None  # why something was cut
+    next_offset: int
+
+
+class Incoming(NamedTuple):
+    """What is about to be appended, as far as rolling asks."""
+
+    size_bytes: int
+    last_offset: int
+    max_timestamp: int
+
+
+class Segment:
+    __slots__ = (
+        "_files",
+        "_first_timestamp",
+        "_indexes_are_synced",
+        "_log",
+        "created_ms",
+        "indexes",
+        "is_sealed",
+        "roll_jitter_ms",
+    )
+
+    def __init__(self, files: SegmentFiles, settings: IndexSettings, size_bytes: int, now_ms: int) -> None:
+        """See `create` and `open`."""
+        self._files = files
+        self._log = SegmentLog(files, size_bytes)
+        self._first_timestamp: int | None = None  # not read yet
+        self._indexes_are_synced = True
+        self.indexes = SegmentIndexes(files, settings)
+        self.is_sealed = False
+        self.created_ms = now_ms
+        self.roll_jitter_ms = 0
+
+    @classmethod
+    def create(
+        cls,
+        descriptors: Descriptors,
+        directory: str,
+        base_offset: int,
+        settings: IndexSettings = DEFAULT_INDEX_SETTINGS,
+        now_ms: int = 0,
+        suffix: str = NO_SUFFIX,
+    ) -> "Segment":
+        """An empty one. AlreadyExists when there is a log of that name; indexes without a log are left-overs."""
+        files = SegmentFiles(descriptors, directory, base_offset, suffix)
+        files.create(LOG_SUFFIX)
+        for kind in SEGMENT_KINDS[1:]:
+            files.remove(kind)
+        segment = cls(files, settings, 0, now_ms)
+        segment._start_indexes()
+        return segment
+
+    @classmethod
+    def open(
+        cls,
+        descriptors: Descriptors,
+        directory: str,
+        base_offset: int,
+        settings: IndexSettings = DEFAULT_INDEX_SETTINGS,
+        now_ms: int = 0,
+        suffix: str = NO_SUFFIX,
+    ) -> "Segment":
+        """One that is there (NotFound). Costs one `stat`; everything else is read when it is needed."""
+        files = SegmentFiles(descriptors, directory, base_offset, suffix)
+        size_bytes = descriptors.fs.stat(files.path(LOG_SUFFIX)).size
+        return cls(files, settings, size_bytes, now_ms)
+
+    # What it is
+
+    @property
+    def base_offset(self) -> int:
+        return self._files.base_offset
+
+    @property
+    def path(self) -> str:
+        """Of the log."""
+        return self._log.path
+
+    @property
+    def suffix(self) -> str:
+        return self._files.state
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the log alone."""
+        return self._log.size_bytes
+
+    @property
+    def max_timestamp(self) -> int:
+        """-1 where no record has one."""
+        return self.indexes.largest().timestamp
+
+    def largest_timestamp(self) -> int:
+        """What retention goes by: the records' time, or the file's where they have none."""
+        return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms()
+
+    def modified_ms(self) -> int:
+        return self._log.modified_ms()
+
+    def first_timestamp(self) -> int:
+        """The max timestamp of the first batch; -1 when it has none, or there is no batch."""
+        if self._first_timestamp is None and self.size_bytes:
+            self._first_timestamp = next(frames(self._log.open(), 0, self.size_bytes)).max_timestamp
+        return NO_TIMESTAMP if self._first_timestamp is None else self._first_timestamp
+
+    def next_offset(self) -> int:
+        """After the last batch; the base offset of an empty segment. Walks from the last index entry."""
+        offset, start = self.base_offset, self.indexes.offset.last_entry().position
+        for frame in frames(self._log.open(), start, self.size_bytes):
+            offset = frame.last_offset + 1
+        return offset
+
+    # Appending
+
+    def can_hold(self, last_offset: int) -> bool:
+        """Whether the offset is near enough to the base for 32 bits."""
+        return self.indexes.offset.can_hold(last_offset)
+
+    def should_roll(self, now_ms: int, incoming: Incoming, segment_bytes: int, segment_ms: int) -> bool:
+        """Whether this batch belongs into a new segment: by size, by age, for want of room in an index, or because
+        its offsets are too far from the base."""
+        return (
+            self.size_bytes > segment_bytes - incoming.size_bytes
+            or (self.size_bytes > 0 and self._age_ms(now_ms, incoming.max_timestamp) > segment_ms - self.roll_jitter_ms)
+            or self.indexes.is_full
+            or not self.can_hold(incoming.last_offset)
+        )
+
+    def _age_ms(self, now_ms: int, timestamp: int) -> int:
+        """By the records' own time where they have one, so that a log that is copied rolls as the original did."""
+        first = self.first_timestamp()
+        return timestamp - first if first >= 0 else now_ms - self.created_ms
+
+    def append(self, pieces: Sequence[Buffer], batches: Sequence[AppendedBatch]) -> None:
+        """Write the pieces, which are these batches one after another. See `SegmentLog.append` for faults."""
+        assert not self.is_sealed, f"{self.path}: append after seal"
+        position, last_offset = self.size_bytes, batches[-1].last_offset
+        size_bytes = sum(batch.size_bytes for batch in batches)
+        if not self.can_hold(last_offset) or position + size_bytes > MAX_INT32:
+            raise SegmentOverflowError(self.path, f"offset {last_offset}, {size_bytes} bytes at position {position}")
+        self.indexes.spill()  # before the log is written: a fault here has nothing to undo
+        self._log.append(pieces, size_bytes)
+        self._indexes_are_synced = False
+        for batch in batches:
+            self.indexes.note_batch(position, batch.last_offset, batch.max_timestamp, batch.size_bytes)
+            position += batch.size_bytes
+
+    def append_aborted(self, aborted: AbortedTxn) -> None:
+        """An abort marker has been appended here."""
+        self._indexes_are_synced = False
+        self.indexes.note_aborted(aborted)
+
+    # Reading
+
+    def locate(
+        self, offset: int, max_bytes: int, max_position: int | None = None, *, min_one_batch: bool = True
+    ) -> Located | None:
+        """The whole batches to send to a reader at `offset`: at most `max_bytes`, unless already the first is larger
+        and `min_one_batch` asks for it all the same; never past `max_position`, at which a batch must end. None when
+        the segment ends before the offset."""
+        first = self._first_reaching(offset)
+        if first is None:
+            return None
+        end = self.size_bytes if max_position is None else max_position
+        first_end = first.position + first.size
+        if first_end > end or (first.size > max_bytes and not min_one_batch):
+            return Located(first.position, 0, first.base_offset)
+        limit = first.position + max_bytes
+        if limit < end:
+            end = first_end if limit <= first_end else self._last_end_within(first_end, end, limit)
+        return Located(first.position, end - first.position, first.base_offset)
+
+    def _first_reaching(self, offset: int) -> Frame | None:
+        start = self.indexes.offset.lookup(offset).position
+        return first_reaching(self._log.open(), start, self.size_bytes, offset)
+
+    def _last_end_within(self, position: int, end: int, limit: int) -> int:
+        start = max(position, self.indexes.offset.lookup_position(limit).position)
+        return last_end_within(self._log.open(), start, end, limit)
+
+    def position_of(self, offset: int) -> int | None:
+        """Where the batch starts that holds the offset, or the next one that there is."""
+        frame = self._first_reaching(offset)
+        return None if frame is None else frame.position
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        """Fewer bytes only at the end of the segment."""
+        return self._log.read(position, size_bytes)
+
+    def file_range(self, position: int, size_bytes: int) -> FileRange:
+        """For sendfile: pins the file until it is released."""
+        return self._log.file_range(position, size_bytes)
+
+    def find_by_timestamp(self, timestamp: int, from_offset: int) -> FoundRecord | None:
+        """The first record from `from_offset` on that is not before the time."""
+        entry = self.indexes.time.lookup(timestamp)
+        start = self.indexes.offset.lookup(max(entry.offset, from_offset)).position
+        return first_at_time(self._log.open(), start, self.size_bytes, timestamp, from_offset)
+
+    def collect_aborted(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTxn], bool]:
+        """See `TransactionIndex.collect`."""
+        return self.indexes.transaction.collect(fetch_offset, upper_bound_offset)
+
+    # Cutting
+
+    def truncate_to(self, offset: int) -> int:
+        """Drop the batches that reach the offset, also one that begins before it; returns how many bytes that was.
+        Not synced: the caller lowers the recovery point first, and recovery tells old epochs from new.
+
+        Indexes first: an index that lacks entries is only slow, one that has too many is wrong.
+        """
+        position, before = self.position_of(offset), self.size_bytes
+        self.indexes.truncate_to(offset)
+        self.is_sealed = self._indexes_are_synced = False
+        if position is None:
+            return 0
+        self._log.truncate(position)
+        self._first_timestamp = self._first_timestamp if position else None
+        largest = self.indexes.time.last_entry()
+        start = self.indexes.offset.lookup(largest.offset).position
+        self.indexes.correct_largest(largest_timestamp(self._log.open(), start, position, largest))
+        return before - position
+
+    def recover(self, on_chunk: OnChunk, recovery_point: int = 0) -> RecoveredSegment:
+        """Scan everything, build the indexes anew, and cut the log at the first damage. The transaction index comes
+        out empty: whoever handles the chunks knows the transactions, and calls `append_aborted`.
+
+        CorruptSegmentError, and nothing is cut, when the damage is below the recovery point: those bytes were durable
+        once, and their loss is not ours to hide.
+        """
+        self.indexes.reset()
+        self._start_indexes()
+        self._files.has_new_names = True
+        self._first_timestamp = None
+        size = self._log.open().size()
+        reader = self._log.read_file
+        found = scan(self.path, reader, self.base_offset, size, lambda chunk: self._take_in(chunk, on_chunk))
+        if found.damage is not None and max(self.base_offset, found.doubtful_from) < recovery_point:
+            raise CorruptSegmentError(self.path, found.valid_bytes, found.damage, found.next_offset)
+        self._log.truncate(found.valid_bytes)
+        self.indexes.write()
+        return RecoveredSegment(found.valid_bytes, size - found.valid_bytes, found.damage, found.next_offset)
+
+    def _take_in(self, chunk: ScannedChunk, on_chunk: OnChunk) -> None:
+        batches = chunk.batches
+        last_offset, end = batches.last_offsets[-1], chunk.position + batches.end
+        if not self.can_hold(last_offset) or end > MAX_INT32:
+            raise SegmentOverflowError(self.path, f"offset {last_offset}, which ends at position {end}")
+        self.indexes.spill()
+        self.indexes.note_batches(chunk.position, batches)
+        on_chunk(chunk)
+
+    def _start_indexes(self) -> None:
+        """Their files are to be written, however little there will be to write."""
+        self.indexes.is_written = self._indexes_are_synced = False
+
+    # Durability
+
+    def seal(self) -> None:
+        """The log rolls: nothing more is appended here. The indexes are written, and the next flush syncs them too."""
+        self.indexes.write()
+        self.is_sealed = True
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether a flush would have nothing to do."""
+        return not self._paths_to_sync() and not self._files.has_new_names
+
+    def _paths_to_sync(self) -> list[str]:
+        kinds = [] if self._log.is_synced else [LOG_SUFFIX]
+        if self.is_sealed and not self._indexes_are_synced:
+            kinds += self.indexes.kinds()
+        return [self._files.path(kind) for kind in kinds]
+
+    def begin_flush(self) -> list[Ticket]:
+        """What has been appended so far is durable when all of these have completed. A fault is final."""
+        descriptors = self._files.descriptors
+        tickets = [descriptors.fs.begin_sync(descriptors.open(path)) for path in self._paths_to_sync()]
+        if self._files.has_new_names:
+            tickets.append(descriptors.fs.begin_sync_directory(self._files.directory))
+        self._mark_flushed()
+        return tickets
+
+    def flush(self) -> None:
+        """The same, waiting for the disk."""
+        descriptors = self._files.descriptors
+        for path in self._paths_to_sync():
+            descriptors.open(path).sync()
+        if self._files.has_new_names:
+            descriptors.fs.sync_directory(self._files.directory)
+        self._mark_flushed()
+
+    def _mark_flushed(self) -> None:
+        self._log.is_synced = True
+        self._files.has_new_names = False
+        self._indexes_are_synced = self._indexes_are_synced or self.is_sealed
+
+    def close(self) -> None:
+        """Write what waits, and give the descriptors back. Not a flush."""
+        self.indexes.write()
+        self._files.drop()
+
+    # Names
+
+    def change_suffix(self, suffix: str) -> None:
+        """Rename all files. Durable after a sync of the directory, which the next flush does."""
+        self._files.change_state(suffix)
+
+    def directory_renamed(self, directory: str) -> None:
+        """The partition's directory has another name now."""
+        self._files.move_to(directory)
+
+    def delete(self) -> None:
+        """Remove all files. Bytes that are being sent stay readable until they are."""
+        for kind in SEGMENT_KINDS:
+            self._files.remove(kind)

@@ -1,0 +1,95 @@
+"""One node of Apache Kafka, broker and controller in one, on a directory of ours."""
+
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+from tests.interop.apache.jars import java_command, run_tool
+
+START_SECONDS_MAX = 60
+STOP_SECONDS_MAX = 30
+CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
+
+# One partition each for the internal topics, no waiting before a rebalance, and a cleaner that looks often.
+PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+log.dirs={directory}
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+group.initial.rebalance.delay.ms=0
+log.cleaner.backoff.ms=200
+log.cleaner.dedupe.buffer.size=4000000
+log.initial.task.delay.ms=100
+num.network.threads=1
+num.io.threads=2
+"""
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(each.getsockname()[1]) for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def format_directory(jars: Path, directory: Path) -> None:
+    properties = _write_properties(directory, *free_ports(2))
+    run_tool(jars, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties))
+
+
+@contextmanager
+def running_broker(jars: Path, directory: Path) -> Iterator[str]:
+    """Its bootstrap address while it runs on a formatted directory; it is stopped as an operator would stop it."""
+    port, controller_port = free_ports(2)
+    properties = _write_properties(directory, port, controller_port)
+    output = directory.with_suffix(".output")
+    with output.open("ab") as out:
+        process = subprocess.Popen(java_command(jars, "kafka.Kafka", str(properties)), stdout=out, stderr=out)
+    try:
+        _await_broker(process, port, output)
+        yield f"127.0.0.1:{port}"
+    finally:
+        _stop(process)
+    assert process.returncode in (0, 143), output.read_text()[-3000:]
+
+
+def _write_properties(directory: Path, port: int, controller_port: int) -> Path:
+    path = directory.with_suffix(".properties")
+    path.write_text(PROPERTIES.format(directory=directory, port=port, controller_port=controller_port))
+    return path
+
+
+def _await_broker(process: "subprocess.Popen[bytes]", port: int, output: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS_MAX
+    while not _accepts(port):
+        assert process.poll() is None, output.read_text()[-3000:]
+        assert time.monotonic() < deadline, output.read_text()[-3000:]
+        time.sleep(0.1)
+    AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"}).list_topics(timeout=START_SECONDS_MAX)
+
+
+def _accepts(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
