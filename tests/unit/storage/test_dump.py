@@ -5,8 +5,10 @@ from struct import pack
 import pytest
 from tests.unit.storage.handmade import DATA, FIRST, LEDGER, ORDERS, SECOND, START_MS, batch, change, healthy, write
 
+from tidelog.ports.files import OpenMode
 from tidelog.protocol.control_records import EndTxnMarker
 from tidelog.protocol.errors import MalformedMessage
+from tidelog.records.header import BATCH_OVERHEAD
 from tidelog.records.record import Record
 from tidelog.sim.files import SimFileSystem
 from tidelog.storage.dump import DumpOptions, dump_file, is_log_file
@@ -101,6 +103,17 @@ def test_a_batch_larger_than_a_chunk_and_batches_across_chunks() -> None:
         found = list(read_batches(fs, f"{FIRST}.log", chunk_bytes))
         assert [bytes(each.batch.view) for each in found] == batches
         assert [each.position for each in found] == [0, len(batches[0]), len(batches[0] + batches[1])]
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_a_fault_and_not_a_loop() -> None:
+    fs = healthy()
+    write(fs, f"{FIRST}.log", batch(0, 3) + batch(3, 3))
+    batches = read_batches(fs, f"{FIRST}.log", chunk_bytes=1)  # a batch at a time
+    first = next(batches)
+    file = fs.open(f"{FIRST}.log", OpenMode.WRITE)
+    file.truncate(first.batch.header.size_bytes + BATCH_OVERHEAD)
+    with pytest.raises(CorruptSegmentError, match="shrank"):
+        list(batches)
 
 
 def test_damage_says_which_offset_follows_the_last_good_batch() -> None:

@@ -61,7 +61,11 @@ def _read_chunk(file: File, position: int, left: int, chunk_bytes: int) -> bytes
     if length + LOG_OVERHEAD > left:
         reason = f"a batch of {length + LOG_OVERHEAD} bytes, where the file has {left} left"
         raise CorruptRecordLengthError(base_offset, reason)
-    return file.read_at(position, min(left, max(chunk_bytes, length + LOG_OVERHEAD)))
+    wanted = min(left, max(chunk_bytes, length + LOG_OVERHEAD))
+    chunk = file.read_at(position, wanted)
+    if len(chunk) < wanted:  # a live broker cut it; without a whole batch the loop would not move
+        raise CorruptRecordLengthError(base_offset, "the file shrank while it was read")
+    return chunk
 
 
 def _zeros(file: File, position: int) -> str | None:

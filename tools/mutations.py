@@ -1,0 +1,152 @@
+"""Deliberate bugs in the log, each of which some test must catch: `python tools/mutations.py`, minutes, not for CI.
+
+Every mutation is made in a copy of the tree that runs interpreted (a compiled file would hide it). One that survives is
+a promise without a test; one whose text is no longer in the source has to be written anew, and is reported too.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.progress import track
+
+ROOT = Path(__file__).parent.parent
+STORAGE = "src/tidelog/storage"
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "*.so", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
+
+
+class Mutation(NamedTuple):
+    bug: str
+    file: str
+    before: str
+    after: str
+    tests: str
+
+
+MUTATIONS = (
+    Mutation(
+        "a replaced file's directory is not synced",
+        "src/tidelog/ports/durable.py",
+        "    yield\n    fs.sync_directory(parent_of(path))\n",
+        "    yield\n",
+        "tests/unit/storage/test_checkpoints.py tests/unit/sim tests/unit/ports tests/contract",
+    ),
+    Mutation(
+        "the checksum covers the leader epoch too",
+        "src/tidelog/records/kernels_walk.py",
+        "crc32c(view[p + 21 : end])",
+        "crc32c(view[p + 12 : end])",
+        "tests/unit/records",
+    ),
+    Mutation(
+        "a lookup in the index goes one entry too far",
+        f"{STORAGE}/kernels_scan.py",
+        "    return low - 1\n",
+        "    return low\n",
+        "tests/unit/storage/test_offset_index.py",
+    ),
+    Mutation(
+        "the scan does not check checksums",
+        f"{STORAGE}/kernels_scan.py",
+        "            check_crc(b, view, p, after)\n",
+        "",
+        "tests/unit/storage/test_segment_recovery.py",
+    ),
+    Mutation(
+        "damage below the recovery point is cut in silence",
+        f"{STORAGE}/segment.py",
+        "max(self.base_offset, found.doubtful_from) < recovery_point",
+        "False",
+        "tests/unit/storage/test_segment_recovery.py",
+    ),
+    Mutation(
+        "rot in a base offset is taken for a tail",
+        f"{STORAGE}/kernels_scan.py",
+        "                checked.doubtful_from = base  #",
+        "                pass  #",
+        "tests/unit/storage/test_segment_recovery.py",
+    ),
+    Mutation(
+        "an old leader epoch behind a new one is accepted",
+        f"{STORAGE}/kernels_scan.py",
+        "if epoch >= 0 and epoch < checked.leader_epoch:",
+        "if False:",
+        "tests/unit/storage/test_segment_recovery.py",
+    ),
+    Mutation(
+        "the high watermark passes the end of the log",
+        f"{STORAGE}/log.py",
+        "max(self.log_start_offset, min(offset, self.log_end_offset))",
+        "max(self.log_start_offset, offset)",
+        "tests/unit/storage/test_log.py tests/property/storage/test_log_twin.py",
+    ),
+    Mutation(
+        "a truncation does not abort a cleaning under way",
+        f"{STORAGE}/log.py",
+        "        self.generation += 1\n        names_changed",
+        "        names_changed",
+        "tests/unit/storage",
+    ),
+    Mutation(
+        "the last stable offset forgets open transactions",
+        f"{STORAGE}/log.py",
+        "if unstable is None or unstable >= self.high_watermark:",
+        "if True:",
+        "tests/unit/storage",
+    ),
+    Mutation(
+        "the recovery point does not go back with a truncation",
+        f"{STORAGE}/log.py",
+        "        self.flush.truncate(end_offset, self.segments.active.base_offset)\n",
+        "",
+        "tests/unit/storage tests/sim",
+    ),
+    Mutation(
+        "verification is forgotten behind a roll",
+        f"{STORAGE}/producer_append.py",
+        " if known not in self.verified}",
+        "}",
+        "tests/unit/storage",
+    ),
+)
+
+
+def survives(mutation: Mutation, tree: Path) -> bool | None:
+    """None where the mutation no longer fits the source."""
+    file = tree / mutation.file
+    source = file.read_text()
+    if mutation.before not in source:
+        return None
+    file.write_text(source.replace(mutation.before, mutation.after, 1))
+    environment = {**os.environ, "TIDELOG_PURE": "1", "PYTHONPATH": str(tree / "src")}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-p", "no:cacheprovider", *mutation.tests.split()]
+    try:
+        outcome = subprocess.run(command, cwd=tree, env=environment, capture_output=True, check=False, timeout=300)
+    except subprocess.TimeoutExpired:
+        return False  # a hang is noticed as well
+    finally:
+        file.write_text(source)
+    return outcome.returncode == 0
+
+
+def main() -> int:
+    console = Console()
+    verdicts = {False: "[green]caught", True: "[bold red]SURVIVED", None: "[yellow]not in the source any more"}
+    failures = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        tree = Path(scratch) / "tree"
+        shutil.copytree(ROOT, tree, ignore=LEFT_OUT)
+        for mutation in track(MUTATIONS, "mutations", console=console):
+            outcome = survives(mutation, tree)
+            failures += outcome is not False
+            console.print(f"{verdicts[outcome]}[/]  {mutation.bug}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
