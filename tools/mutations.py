@@ -88,8 +88,8 @@ MUTATIONS = (
     Mutation(
         "a truncation does not abort a cleaning under way",
         f"{STORAGE}/log.py",
-        "        self.generation += 1\n        names_changed",
-        "        names_changed",
+        "        self.generation += 1\n        end_offset",
+        "        end_offset",
         "tests/unit/storage",
     ),
     Mutation(

@@ -52,6 +52,12 @@ def test_a_segment_rolls_by_time_with_its_jitter() -> None:
     assert len({roll_jitter_ms(TopicPartition("t", i), 0, 1000) for i in range(20)}) > 10
 
 
+@pytest.mark.parametrize(("said", "became"), [(2, 2), (3, 3), (99, 3), (-1, 0)])
+def test_the_high_watermark_stays_within_the_log_whatever_is_said(said: int, became: int) -> None:
+    log = broker(3).log()
+    assert log.update_high_watermark(said) == log.high_watermark == became
+
+
 def test_truncation_takes_segments_producers_epochs_and_marks_with_it() -> None:
     node = broker(3)
     node.epoch = 5
