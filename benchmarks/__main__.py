@@ -8,7 +8,7 @@ import sys
 from benchmarks.harness import console
 from tidelog.cli.main import version_line
 
-BENCHMARKS = ("records", "codec", "storage_append", "storage_segment", "compaction")
+BENCHMARKS = ("records", "codec", "storage_append", "storage_segment", "compaction", "restart")
 
 
 def main(names: list[str]) -> int:

@@ -5,8 +5,7 @@ What the table does not name is an IoError: an unknown failure of a disk is a fa
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from tidelog.ports.errors import (
@@ -50,10 +49,19 @@ def fault_of(error: OSError, path: str, here: Mapping[int, type[StorageFault]] =
     return kind(path, detail)
 
 
-@contextmanager
-def translated(path: str, here: Mapping[int, type[StorageFault]] = MappingProxyType({})) -> Iterator[None]:
-    """For the paths that are not hot; those catch OSError themselves."""
-    try:
-        yield
-    except OSError as error:
-        raise fault_of(error, path, here) from error
+class translated:
+    """For the paths that are not hot; those catch OSError themselves. A class, because a generator would cost as much
+    as the call that it guards."""
+
+    __slots__ = ("_here", "_path")
+
+    def __init__(self, path: str, here: Mapping[int, type[StorageFault]] = MappingProxyType({})) -> None:
+        self._path = path
+        self._here = here
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, OSError):
+            raise fault_of(error, self._path, self._here) from error

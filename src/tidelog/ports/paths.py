@@ -4,13 +4,15 @@ The layers below `io` may not import `os` or `pathlib`, and need no more than th
 with `.`, `..`, an empty name or a NUL: a topic name that smuggles one in must not work on one of them.
 """
 
+import re
+
+# One match, because a start with ten thousand partitions asks a hundred thousand times.
+_NORMAL = re.compile(r"/|(?:/(?!\.{1,2}(?:/|\Z))[^/\0]+)+")
+
 
 def check_path(path: str) -> None:
     """ValueError unless the path is absolute and normal; `/` itself is."""
-    if path == "/":
-        return
-    names = path.split("/")
-    if names[0] or len(names) < 2 or any(name in ("", ".", "..") for name in names[1:]) or "\0" in path:
+    if _NORMAL.fullmatch(path) is None:
         raise ValueError(f"not an absolute, normal path: {path!r}")
 
 
