@@ -245,6 +245,7 @@ class Log:
         end_offset = self.end_if_truncated_to(offset)
         names_changed = bool(self.delete_segments(self.segments.beyond(offset)))
         self.segments.active.truncate_to(offset)
+        self.segments.active.flush_cut()
         self._set_end(end_offset)
         known = len(self.snapshots.offsets)
         rebuild_producers(self, now_ms)

@@ -339,6 +339,14 @@ class Segment:
             descriptors.fs.sync_directory(self._files.directory)
         self._mark_flushed()
 
+    def flush_cut(self) -> None:
+        """After `truncate_to`, log and indexes: a cut that a power loss undoes would bring old batches back in front
+        of what a later segment holds by then, and index entries that point into them."""
+        self.indexes.write()
+        self.is_sealed = True
+        self.flush()
+        self.is_sealed = False
+
     def _mark_flushed(self) -> None:
         self._log.is_synced = True
         self._files.has_new_names = False
