@@ -28,8 +28,9 @@ class Checked:
         self.doubtful_from = next_offset  # with damage: no offset below this is in question
 
 
-def check_batches(b: bytes, next_offset: i64, leader_epoch: i64) -> Checked:
-    """Header, checksum and order of each batch from the start of `b` on, until the first that is wrong or cut."""
+def check_batches(b: bytes, next_offset: i64, leader_epoch: i64, dense_from: i64, highest_offset: i64) -> Checked:
+    """Header, checksum and order of each batch from the start of `b` on, until the first that is wrong or cut. No
+    checksum covers a base offset: a torn one shows only as a gap where none can be, or beyond the segment's reach."""
     checked = Checked(next_offset, leader_epoch)
     view = memoryview(b)
     end: i64 = len(b)
@@ -43,6 +44,12 @@ def check_batches(b: bytes, next_offset: i64, leader_epoch: i64) -> Checked:
             if base < checked.next_offset:
                 checked.damage = f"base offset {base} where {checked.next_offset} or more was due"
                 checked.doubtful_from = base  # a base offset has no checksum: it may be the earlier one that is wrong
+                break
+            if base > checked.next_offset and checked.next_offset >= dense_from:
+                checked.damage = f"base offset {base} where {checked.next_offset} was due"
+                break
+            if base > highest_offset - i64(read_i32_be(b, p + 23)) and checked.next_offset >= dense_from:
+                checked.damage = f"base offset {base}, which is beyond the reach of the segment"
                 break
             if epoch >= 0 and epoch < checked.leader_epoch:
                 checked.damage = f"leader epoch {epoch} after {checked.leader_epoch}"

@@ -62,7 +62,9 @@ def _recover_segment(log: Log, segment: Segment, recovery_point: int) -> list[Tr
         return _drop(log, [segment], f"the one before it has lost its end, from offset {log.log_end_offset} on")
     end_before, log.log_end_offset = log.log_end_offset, segment.base_offset
     try:
-        found = segment.recover(lambda chunk: _take_over(log, segment, chunk), recovery_point)
+        found = segment.recover(
+            lambda chunk: _take_over(log, segment, chunk), recovery_point, allows_gaps=log.config.compacts
+        )
     except _StaleSegment as stale:
         log.log_end_offset = end_before
         return _drop(log, [segment], str(stale))
@@ -75,7 +77,10 @@ def _recover_segment(log: Log, segment: Segment, recovery_point: int) -> list[Tr
 
 def _is_hole(log: Log, segment: Segment) -> bool:
     """Whether records are missing in front of the segment. One begins where the one before it ended, unless its own
-    records were too far away from there (`log_append`)."""
+    records were too far away from there (`log_append`). Below the log start nothing can be missed: retention was
+    deleting there, and a power loss brings some of the names back."""
+    if segment.base_offset <= log.log_start_offset:
+        return False
     before = log.segments.index_of(segment.base_offset) - 1
     is_near = before >= 0 and segment.base_offset - log.segments[before].base_offset <= MAX_INT32
     return is_near and segment.base_offset > log.log_end_offset

@@ -17,7 +17,7 @@ from tidelog.records.header import NO_TIMESTAMP
 from tidelog.storage.appended import AppendedBatch
 from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.errors import CorruptSegmentError, SegmentOverflowError
-from tidelog.storage.names import LOG_SUFFIX, MAX_INT32, NO_SUFFIX, SEGMENT_KINDS
+from tidelog.storage.names import LOG_SUFFIX, MAX_INT32, MAX_INT64, NO_SUFFIX, SEGMENT_KINDS
 from tidelog.storage.segment_files import SegmentFiles
 from tidelog.storage.segment_indexes import DEFAULT_INDEX_SETTINGS, IndexSettings, SegmentIndexes
 from tidelog.storage.segment_log import SegmentLog
@@ -270,9 +270,11 @@ class Segment:
         self.indexes.correct_largest(largest_timestamp(self._log.open(), start, position, largest))
         return before - position
 
-    def recover(self, on_chunk: OnChunk, recovery_point: int = 0) -> RecoveredSegment:
+    def recover(self, on_chunk: OnChunk, recovery_point: int = 0, *, allows_gaps: bool = True) -> RecoveredSegment:
         """Scan everything, build the indexes anew, and cut the log at the first damage. The transaction index comes
         out empty: whoever handles the chunks knows the transactions, and calls `append_aborted`.
+
+        `allows_gaps`: compaction makes them. Without it a gap past the recovery point is a torn base offset.
 
         CorruptSegmentError, and nothing is cut, when the damage is below the recovery point: those bytes were durable
         once, and their loss is not ours to hide.
@@ -283,7 +285,14 @@ class Segment:
         self._first_timestamp = None
         size = self._log.open().size()
         reader = self._log.read_file
-        found = scan(self.path, reader, self.base_offset, size, lambda chunk: self._take_in(chunk, on_chunk))
+        found = scan(
+            self.path,
+            reader,
+            self.base_offset,
+            size,
+            lambda chunk: self._take_in(chunk, on_chunk),
+            dense_from=MAX_INT64 if allows_gaps else recovery_point,
+        )
         if found.damage is not None and max(self.base_offset, found.doubtful_from) < recovery_point:
             raise CorruptSegmentError(self.path, found.valid_bytes, found.damage, found.next_offset)
         self._log.truncate(found.valid_bytes)

@@ -16,6 +16,7 @@ from tidelog.records.header import BATCH_OVERHEAD, LOG_OVERHEAD, MAGIC_POSITION
 from tidelog.records.kernels_walk import BatchIndex, walk
 from tidelog.storage.errors import UnsupportedSegmentError
 from tidelog.storage.kernels_scan import Checked, check_batches
+from tidelog.storage.names import MAX_INT32, MAX_INT64
 
 CHUNK_BYTES: Final = 1 << 20
 _LENGTH: Final = Struct(">i")
@@ -46,14 +47,22 @@ OnChunk = Callable[[ScannedChunk], None]
 
 
 def scan(
-    path: str, read_at: ReadAt, base_offset: int, size: int, on_chunk: OnChunk, chunk_bytes: int = CHUNK_BYTES
+    path: str,
+    read_at: ReadAt,
+    base_offset: int,
+    size: int,
+    on_chunk: OnChunk,
+    chunk_bytes: int = CHUNK_BYTES,
+    dense_from: int = MAX_INT64,
 ) -> Scan:
-    """The first `size` bytes of what `read_at` reads. UnsupportedSegmentError for whole records of an old format."""
+    """The first `size` bytes of what `read_at` reads. From `dense_from` on a gap between offsets is damage.
+    UnsupportedSegmentError for whole records of an old format."""
     position = 0
     checked = Checked(base_offset, -1)
+    highest_offset = min(base_offset + MAX_INT32, MAX_INT64)
     while position < size:
         data = _read_chunk(read_at, position, size, chunk_bytes)
-        checked = check_batches(data, checked.next_offset, checked.leader_epoch)
+        checked = check_batches(data, checked.next_offset, checked.leader_epoch, dense_from, highest_offset)
         if checked.end:
             on_chunk(ScannedChunk(position, data, walk(data, 0, checked.end)))
         position += checked.end
