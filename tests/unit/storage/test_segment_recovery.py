@@ -154,6 +154,20 @@ def test_rot_in_a_base_offset_below_the_recovery_point_is_reported_and_not_cut()
     assert contents(fs, LOG) == before
 
 
+@pytest.mark.parametrize(("recovery_point", "allows_gaps", "kept"), [(0, True, 4), (0, False, 3), (7, False, 4)])
+def test_a_gap_past_the_recovery_point_is_a_torn_base_offset_unless_compaction_makes_gaps(
+    recovery_point: int, allows_gaps: bool, kept: int
+) -> None:
+    fs = machine()
+    segment = new_segment(fs)
+    made = fill(segment, 3)
+    far = batch(100, [1, 1])
+    append(segment, far)
+    recovered = reopened(fs).recover(nothing, recovery_point, allows_gaps=allows_gaps)
+    assert contents(fs, LOG) == b"".join([*made, far][:kept])
+    assert recovered.next_offset == (102 if kept == 4 else 6)
+
+
 def test_the_indexes_come_out_as_they_had_grown() -> None:
     fs = machine()
     segment = new_segment(fs)
