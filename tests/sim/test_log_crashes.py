@@ -141,9 +141,9 @@ class Workload:
 
 def machine(seed: int, crash_at: int) -> tuple[SimFileSystem, SimClock]:
     clock = SimClock()
-    # Zeros, but no sectors of deleted files: a whole batch of another partition there has a right checksum, and nothing
-    # in Kafka's format says whose it is. File systems keep them from showing (seed 2006 of `make sim` found this).
-    settings = {"/disk": DiskSettings(short_write_chance=0.2, stale_chance=0.0)}
+    # Zeros and noise, but no intact sectors of deleted files: a whole batch of another partition there has a right
+    # checksum, and nothing in Kafka's format says whose it is. File systems keep them from showing.
+    settings = {"/disk": DiskSettings(short_write_chance=0.2, stale_is_intact=False)}
     return SimFileSystem(clock, seed, settings, trace=CrashingTrace(crash_at)), clock
 
 

@@ -36,6 +36,8 @@ class DiskSettings:
     short_write_chance: float = 0.0
     # How likely a file's unwritten sectors show what lay there before instead of zeros.
     stale_chance: float = 0.3
+    # Whether that may be an intact sector of a deleted file, or is always noise.
+    stale_is_intact: bool = True
 
 
 class SimDisk:
@@ -212,7 +214,9 @@ class SimDisk:
         """What an unwritten sector shows: b"" for zeros, or a piece of a file that was deleted here before."""
         if self.random.random() >= self.settings.stale_chance:
             return b""
-        return self.random.choice(self._freed) if self._freed else self.random.randbytes(SECTOR_BYTES)
+        if self._freed and self.settings.stale_is_intact:
+            return self.random.choice(self._freed)
+        return self.random.randbytes(SECTOR_BYTES)
 
     def evict(self) -> None:
         """The page cache is dropped: what is clean has to be read from the medium again."""
