@@ -17,6 +17,7 @@ from setuptools import setup
 
 COMPILED = [
     "src/tidelog/records/kernels_walk.py",
+    "src/tidelog/records/kernels_head.py",
     "src/tidelog/records/kernels_decode.py",
     "src/tidelog/records/kernels_encode.py",
     "src/tidelog/records/kernels_compact.py",
@@ -25,6 +26,11 @@ COMPILED = [
     "src/tidelog/storage/appended.py",
     "src/tidelog/storage/append_rules.py",
     "src/tidelog/storage/kernels_scan.py",
+    "src/tidelog/storage/index_file.py",
+    "src/tidelog/storage/offset_index.py",
+    "src/tidelog/storage/time_index.py",
+    "src/tidelog/storage/transaction_index.py",
+    "src/tidelog/storage/segment_indexes.py",
 ]
 MANIFEST = Path("src/tidelog/_compiled.json")
 

@@ -3,14 +3,51 @@ are medians of CPU time (`time.process_time_ns`): what else the machine does mea
 
 import gc
 import statistics
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
 
 console = Console()
+
+
+def asked_for(flag: str) -> bool:
+    """Flags are for whoever knows them: `--quick` makes some benchmarks smaller, `--full` some larger."""
+    return flag in sys.argv
+
+
+def verdict(met: bool) -> str:
+    return "[green]met[/]" if met else "[red]MISSED[/]"
+
+
+@dataclass(slots=True)
+class Bar:
+    what: str
+    measured: str
+    wanted: str
+    met: bool
+
+
+_bars: list[Bar] = []
+
+
+def hold(what: str, measured: str, wanted: str, met: bool) -> bool:
+    """Note how a figure stands to its bar, for the table at the end; whether it is met."""
+    _bars.append(Bar(what, measured, wanted, met))
+    return met
+
+
+def show_bars() -> None:
+    """Every bar of this run in one table."""
+    table = Table(title="Bars", title_justify="left", title_style="bold")
+    for column in ("", "measured", "bar", ""):
+        table.add_column(column, justify="right" if column else "left")
+    for bar in _bars:
+        table.add_row(bar.what, bar.measured, bar.wanted, verdict(bar.met))
+    console.print(table)
 
 
 @dataclass(slots=True)
@@ -20,20 +57,24 @@ class Result:
     spread: float  # (slowest - fastest) / median
 
 
-def measure(contenders: dict[str, Callable[[], object]], *, operations: int, rounds: int = 7) -> list[Result]:
+def measure(
+    contenders: dict[str, Callable[[], object]],
+    *,
+    operations: int,
+    rounds: int = 7,
+    before: Callable[[], object] = lambda: None,
+) -> list[Result]:
     """Each contender does `operations` operations a call; the result is nanoseconds of CPU an operation. A call that
-    is over in less than 20 ms is repeated within the round until it is not."""
+    is over in less than 20 ms is repeated within the round until it is not. `before` runs before each call, and is not
+    counted."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
-    repeats = {name: _repeats(work) for name, work in contenders.items()}
+    repeats = {name: _repeats(work, before) for name, work in contenders.items()}
     gc.collect()
     gc.disable()
     try:
         for _ in range(rounds):
             for name, work in contenders.items():
-                started = time.process_time_ns()
-                for _ in range(repeats[name]):
-                    work()
-                elapsed = time.process_time_ns() - started
+                elapsed = sum(_cpu_ns(work, before) for _ in range(repeats[name]))
                 samples[name].append(elapsed / operations / repeats[name])
     finally:
         gc.enable()
@@ -43,12 +84,17 @@ def measure(contenders: dict[str, Callable[[], object]], *, operations: int, rou
     ]
 
 
-def _repeats(work: Callable[[], object]) -> int:
+def _cpu_ns(work: Callable[[], object], before: Callable[[], object]) -> int:
+    before()
+    started = time.process_time_ns()
+    work()
+    return time.process_time_ns() - started
+
+
+def _repeats(work: Callable[[], object], before: Callable[[], object]) -> int:
     """How often to call within a round. The first call is thrown away: it compiles and caches."""
-    work()
-    started = time.perf_counter_ns()
-    work()
-    return max(1, 20_000_000 // max(1, time.perf_counter_ns() - started))
+    _cpu_ns(work, before)
+    return max(1, 20_000_000 // max(1, _cpu_ns(work, before)))
 
 
 def show(title: str, unit: str, results: list[Result], *, ours: str, bar: dict[str, float] | None = None) -> bool:
@@ -64,12 +110,31 @@ def show(title: str, unit: str, results: list[Result], *, ours: str, bar: dict[s
     for result in results:
         ratio = result.cpu_ns / base
         wanted = (bar or {}).get(result.name)
-        verdict = ""
+        said = ""
         if wanted is not None:
-            ok = ratio >= wanted
+            ok = hold(f"{title}: beside {result.name}", f"{ratio:.2f}x", f">= {wanted:g}x", ratio >= wanted)
             met = met and ok
-            verdict = f"[{'green' if ok else 'red'}]{'ok' if ok else 'MISSED'} ({wanted:g}x)"
+            said = f"{verdict(ok)} (>= {wanted:g}x)"
         name = f"[bold cyan]{result.name}" if result.name == ours else result.name
-        table.add_row(name, f"{result.cpu_ns:,.1f}", f"{ratio:.2f}x", verdict, f"{result.spread:.0%}")
+        table.add_row(name, f"{result.cpu_ns:,.1f}", f"{ratio:.2f}x", said, f"{result.spread:.0%}")
+    console.print(table)
+    return met
+
+
+def show_cost(title: str, unit: str, results: list[Result], *, ours: Sequence[str], base: str, bar: float) -> bool:
+    """The other way round: what each costs in terms of `base`, and no more than `bar` times that for ours."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in ("", f"CPU ns / {unit}", f"of {base}", "bar", "spread"):
+        table.add_column(column, justify="right" if column else "left")
+    floor = next(result.cpu_ns for result in results if result.name == base)
+    met = True
+    for result in results:
+        ratio, said = result.cpu_ns / floor, ""
+        if result.name in ours:
+            ok = hold(f"{title}: {result.name}", f"{ratio:.2f}x", f"<= {bar:g}x of {base}", ratio <= bar)
+            met = met and ok
+            said = f"{verdict(ok)} (<= {bar:g}x)"
+        name = f"[bold cyan]{result.name}" if result.name in ours else result.name
+        table.add_row(name, f"{result.cpu_ns:,.0f}", f"{ratio:.2f}x", said, f"{result.spread:.0%}")
     console.print(table)
     return met

@@ -1,13 +1,17 @@
 """`make sim`: the crash tests of the log over many seeds, each cut at some of its operations, by power and by death.
 
-`python -m tools.sim FIRST COUNT [CUTS]`. What fails is printed as the call that shows it again.
+`python -m tools.sim FIRST COUNT [CUTS]`. What fails is printed as the call that shows it again. Then the Hypothesis
+twins of the log, for ten times as many histories as in `make test`, and other ones each time; a failure is made small.
 """
 
 import random
 import sys
 
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
 from rich.console import Console
 from rich.progress import track
+from tests.property.storage.test_log_twin import SETTINGS, CompactedLogAndList, LogAndList
 from tests.sim.test_log_crashes import NEVER, Workload, machine, run_one
 
 
@@ -31,6 +35,24 @@ def failures_of(seed: int, cuts: int) -> list[str]:
     return found
 
 
+def twin_fails(console: Console, machine_class: type[LogAndList]) -> bool:
+    deep = settings(
+        SETTINGS,
+        max_examples=10 * SETTINGS.max_examples,
+        derandomize=False,
+        print_blob=True,
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
+    )
+    try:
+        run_state_machine_as_test(machine_class, settings=deep)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is shown and counts
+        console.print_exception(max_frames=4)
+        console.print(f"[red]{machine_class.__name__}: {type(error).__name__}")
+        return True
+    console.print(f"{machine_class.__name__}: {deep.max_examples} histories")
+    return False
+
+
 def main(arguments: list[str]) -> int:
     first, count, cuts = [*map(int, arguments), *(1000, 100, 20)[len(arguments) :]]
     console = Console()
@@ -40,7 +62,8 @@ def main(arguments: list[str]) -> int:
             console.print(f"[red]{failure}", soft_wrap=True)
             failures.append(failure)
     console.print(f"{count} seeds from {first}, {cuts} cuts each, by power and by death: {len(failures)} failures")
-    return 1 if failures else 0
+    twins = [twin_fails(console, each) for each in (LogAndList, CompactedLogAndList)]
+    return 1 if failures or any(twins) else 0
 
 
 if __name__ == "__main__":

@@ -46,6 +46,14 @@ def test_stat(world: World) -> None:
     assert world.fs.stat(world.root)[:2] == (True, 0)
 
 
+def test_the_time_of_a_file_can_be_set(world: World) -> None:
+    path = write(world, "file", b"12345")
+    world.fs.set_modified(path, 1_234_567)
+    assert world.fs.stat(path) == (False, 5, 1_234_567)
+    write(world, "file", b"54321")
+    assert world.fs.stat(path).modified_ms >= world.clock.wall_ms() - 60_000
+
+
 def test_what_is_missing_is_not_found(world: World) -> None:
     missing = f"{world.root}/missing"
     for use in (
@@ -58,6 +66,7 @@ def test_what_is_missing_is_not_found(world: World) -> None:
         lambda: world.fs.begin_sync_directory(missing),
         lambda: world.fs.begin_replace(f"{missing}/below", b""),
         lambda: world.fs.space(missing),
+        lambda: world.fs.set_modified(missing, 1),
         lambda: world.fs.make_directory(f"{missing}/below"),
         lambda: world.fs.open(f"{missing}/below", OpenMode.CREATE),
         lambda: world.fs.lock(f"{missing}/.lock"),
@@ -189,12 +198,16 @@ def test_a_name_has_a_limit(world: World) -> None:
 
 def test_a_lock_excludes_and_names_its_owner(world: World) -> None:
     path = f"{world.root}/.lock"
+    assert world.fs.lock_owner(path) is None
+    assert world.fs.list_directory(world.root) == []
     held = world.fs.lock(path)
     with pytest.raises(LockHeld) as refused:
         world.fs.lock(path)
     assert refused.value.owner in str(refused.value)
     assert refused.value.owner
+    assert world.fs.lock_owner(path) == refused.value.owner
     held.release()
+    assert world.fs.lock_owner(path) is None
     again = world.fs.lock(path)
     held.release()  # the first owner's second release must not free the second owner's lock
     with pytest.raises(LockHeld):

@@ -78,6 +78,7 @@ class Broker:
         self.epoch = 0
         self.logs = Logs(LogContext(Descriptors(fs, 16)), paths, lambda _topic: config, reserved_bytes)
         self.progress = LoadProgress(0)
+        self.flushes_new = True  # a log that never was flushed does not roll, and most tests want it to
 
     @property
     def now(self) -> int:
@@ -89,8 +90,15 @@ class Broker:
         return self
 
     def log(self, partition: TopicPartition = T0) -> Log:
+        is_known = self.logs.get(partition) is not None
         log = self.logs.create(partition, TOPIC_ID, self.now)
+        if log is ErrorCode.KAFKA_STORAGE_ERROR:
+            creation = self.logs.begin_create({partition: TOPIC_ID}, self.now)  # once its name is free
+            self.settle()
+            log = creation.outcomes[partition]
         assert isinstance(log, Log), log
+        if not is_known and self.flushes_new:
+            self.flush(partition)
         return log
 
     def stage(self, batch: bytes, partition: TopicPartition = T0, **options: Any) -> Append | Refused:
@@ -116,15 +124,27 @@ class Broker:
         self.commit(partition)
 
     def settle(self) -> None:
-        """Let everything that was begun complete."""
-        while self.logs.is_flushing:
+        """Let everything that was begun come to its end."""
+        while self.logs.work(self.now) or self.logs.is_flushing:
             self.clock.advance(20)
             self.logs.complete(self.fs.completions(), self.now)
 
     def flush(self, *partitions: TopicPartition) -> None:
         for each in partitions or (T0,):
-            self.log(each).flush.is_asked_for = True
-        self.logs.flush_due(self.now)
+            log = self.log(each)
+            log.flush.ask(log)
+        self.settle()
+
+    def truncate(self, offset: int, partition: TopicPartition = T0) -> None:
+        self.logs.begin_truncate({partition: offset}, self.now)
+        self.settle()
+
+    def checkpoint(self) -> None:
+        self.logs.begin_checkpoint()
+        self.settle()
+
+    def retain(self) -> None:
+        self.logs.begin_retention(self.now)
         self.settle()
 
     def stop(self) -> None:

@@ -6,6 +6,9 @@ again, and the durability contract is the oracle:
 - beyond that only records that were once written at that offset, without holes; never a half one
 - every index, epoch, snapshot and producer fits the log, and the log takes further appends
 
+Nothing between start and stop waits for the disk (`forbids_waits`): syncs, checkpoints, truncations, retention,
+creation and deletion are begun, go on while other things happen, and complete whenever the disk will have it.
+
 A failure prints its seed and the operation; `run_one(seed, crash_at, ends_by_power)` shows it again.
 """
 
@@ -22,6 +25,7 @@ from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
 from tidelog.sim.trace import Trace
+from tidelog.storage.appended import Refused
 from tidelog.storage.log import Log
 from tidelog.storage.log_append import Append
 from tidelog.storage.log_read import FetchIsolation, read
@@ -50,6 +54,10 @@ class CrashingTrace(Trace):
         if self.count == self.crash_at:
             raise PowerLoss
 
+    def __deepcopy__(self, memo: dict[int, object]) -> "CrashingTrace":
+        """For the copy of a machine: the digest of what happened on the first one can not be copied."""
+        return CrashingTrace(NEVER)
+
 
 @dataclass
 class Model:
@@ -58,6 +66,7 @@ class Model:
     committed: list[tuple[int, bytes]] = field(default_factory=list)
     ever: dict[int, list[bytes]] = field(default_factory=dict)
     sequence: int = 0
+    anew_at: int = 0  # it was, or is being, dropped as a whole, and begins again here
 
 
 class Workload:
@@ -66,19 +75,37 @@ class Workload:
         self.models = {partition: Model() for partition in PARTITIONS}
         self.counter = 0
         self.broker = Broker(fs, clock, config=CONFIG)
+        self.broker.flushes_new = False
 
     def run(self) -> None:
         self.broker.start()
+        self.broker.fs.forbids_waits = True
         actions: list[Callable[[TopicPartition], None]] = [
             self.produce, self.produce, self.produce, self.flush, self.roll, self.truncate, self.checkpoint,
-            self.retain, self.delete_records,
+            self.retain, self.delete_records, self.settle,
         ]  # fmt: skip
         for _ in range(STEPS):
             self.random.choice(actions)(self.random.choice(PARTITIONS))
+            self.turn()
+        self.broker.settle()
+        self.broker.fs.forbids_waits = False
         self.broker.stop()
+
+    def turn(self) -> None:
+        """The disk gets some time, or none; and so does the work that waits for its turn."""
+        broker = self.broker
+        broker.clock.advance(self.random.choice((0, 0, 1, 3, 8)))
+        broker.logs.complete(broker.fs.completions(), broker.now)
+        broker.logs.work(broker.now, self.random.choice((0, 1, 2, 8)))
+
+    def settle(self, partition: TopicPartition) -> None:
+        self.broker.settle()
 
     def produce(self, partition: TopicPartition) -> None:
         model, log = self.models[partition], self.broker.log(partition)
+        if log.is_unsettled:
+            assert isinstance(self.broker.stage(batch_of([b"refused"], self.broker.now), partition), Refused)
+            return
         offset, batches = log.log_end_offset, []
         for _ in range(self.random.randint(1, 4)):
             values = [b"%d" % (self.counter + i) * self.random.randint(1, 12) for i in range(self.random.randint(1, 3))]
@@ -106,35 +133,40 @@ class Workload:
         return append
 
     def flush(self, partition: TopicPartition) -> None:
-        self.broker.flush(partition)
+        log = self.broker.log(partition)
+        log.flush.ask(log)
 
     def roll(self, partition: TopicPartition) -> None:
-        self.broker.log(partition).roll(self.broker.now)
+        if not self.broker.log(partition).is_unsettled:
+            self.broker.log(partition).roll(self.broker.now)
 
     def truncate(self, partition: TopicPartition) -> None:
         """Followed by another leader's epoch, as every truncation is; producers begin anew with it."""
         log, model = self.broker.log(partition), self.models[partition]
         bases = [b for b in {offset for offset, _ in model.committed} if log.log_start_offset <= b] or [0]
         target = log.end_if_truncated_to(self.random.choice(sorted(bases)))
-        model.committed = [each for each in model.committed if each[0] < target]
-        self.broker.logs.truncate({partition: target}, self.broker.now)
-        model.committed = [each for each in model.committed if each[0] < log.log_end_offset]
+        is_whole = self.random.random() < 0.15
+        model.committed = [each for each in model.committed if each[0] < target and not is_whole]
+        model.anew_at = target if is_whole else model.anew_at
+        self.broker.logs.begin_truncate({partition: target}, self.broker.now, is_whole=is_whole)
         self.broker.epoch += 1
         for each in self.models.values():
             each.sequence = 0
 
     def checkpoint(self, partition: TopicPartition) -> None:
-        self.broker.logs.checkpoint()
+        self.broker.logs.begin_checkpoint()
 
     def retain(self, partition: TopicPartition) -> None:
         for each in PARTITIONS:
             log = self.broker.log(each)
             log.update_high_watermark(log.log_end_offset)
-        self.broker.logs.retain(self.broker.now)
+        self.broker.logs.begin_retention(self.broker.now)
         self.broker.clock.advance(60)
 
     def delete_records(self, partition: TopicPartition) -> None:
         log = self.broker.log(partition)
+        if log.is_unsettled:
+            return
         log.update_high_watermark(log.log_end_offset)
         log.delete_records(self.random.randint(log.log_start_offset, log.log_end_offset))
 
@@ -151,7 +183,7 @@ def check(log: Log, model: Model, durable_to: int, log_start: int) -> None:
     found = contents(log)
     offsets = [offset for offset, _ in found]
     assert offsets == list(range(log.log_start_offset, log.log_end_offset)), "holes"
-    assert log.log_start_offset <= max(log_start, 0), "a start that nobody asked for"
+    assert log.log_start_offset <= max(log_start, model.anew_at), "a start that nobody asked for"
     expected = [each for each in model.committed if log_start <= each[0] < durable_to]
     assert [each for each in found if log_start <= each[0] < durable_to] == expected, "durable records are lost"
     for offset, value in found:
@@ -193,6 +225,7 @@ def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
     trace = fs.trace
     assert isinstance(trace, CrashingTrace)
     trace.crash_at = NEVER
+    fs.forbids_waits = False
     if ends_by_power:
         fs.lose_power()
     else:

@@ -1,16 +1,17 @@
-"""`tidelog log`: looking at the files of a log, without a broker and without changing them."""
+"""`tidelog log`: looking at the files of a log without a broker; nothing changes them but `repair`, when told to."""
 
 import argparse
 from typing import TYPE_CHECKING
 
-from tidelog.cli import log_dump, log_verify
+from tidelog.cli import log_dump, log_repair, log_verify
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def add_parser(commands: "Commands") -> None:
-    parser = commands.add_parser("log", help="look at the files of a log, offline and read-only")
+    parser = commands.add_parser("log", help="look at the files of a log, offline, and repair them")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     log_dump.add_parser(actions)
     log_verify.add_parser(actions)
+    log_repair.add_parser(actions)

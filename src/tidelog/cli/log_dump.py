@@ -15,10 +15,11 @@ from tidelog.cli.plain import to_plain
 from tidelog.cli.tables import DumpTables
 from tidelog.io.files import PosixFileSystem
 from tidelog.ports.files import FileSystem
-from tidelog.ports.paths import join
+from tidelog.ports.paths import join, parent_of
 from tidelog.storage.dump import DumpOptions, dump_file, is_log_file
 from tidelog.storage.inspect.findings import Finding
 from tidelog.storage.inspect.rows import Row
+from tidelog.storage.verify import running_broker
 
 if TYPE_CHECKING:
     Actions = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -62,10 +63,20 @@ def run(options: argparse.Namespace) -> int:
     fs = PosixFileSystem()
     output: Output = JsonLines() if options.json else DumpTables(records=_wants_records(options))
     try:
-        problems = [_dump_one(fs, path, options, output) for path in _paths(fs, options.files)]
+        paths = list(_paths(fs, options.files))
+        _warn_of_brokers(fs, paths)
+        problems = [_dump_one(fs, path, options, output) for path in paths]
     finally:
         fs.close()
     return 1 if any(problems) else 0
+
+
+def _warn_of_brokers(fs: FileSystem, paths: list[str]) -> None:
+    """On standard error: what a running broker is just writing may be shown half."""
+    for directory in dict.fromkeys(parent_of(path) for path in paths):
+        running = running_broker(fs, directory)
+        if running is not None:
+            sys.stderr.write(f"warning: {running.where} is {running.reason}\n")
 
 
 def _wants_records(options: argparse.Namespace) -> bool:

@@ -19,3 +19,7 @@ class Clock(Protocol):
     def monotonic_ms(self) -> int:
         """Milliseconds since an arbitrary moment. Two calls never go backwards."""
         ...
+
+    def monotonic_ns(self) -> int:
+        """The same moment, finer: how long a piece of work took."""
+        ...

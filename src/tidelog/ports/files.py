@@ -61,6 +61,10 @@ class FileRange(Protocol):
         """Bytes still to be sent."""
         ...
 
+    def __len__(self) -> int:
+        """The same: a range stands in a response where bytes would."""
+        ...
+
     def read(self, limit: int) -> bytes:
         """The next bytes, at most `limit`, without passing over them. Empty while `remaining` > 0: the file shrank,
         the promised length can not be kept, and the connection has to be closed."""
@@ -153,10 +157,18 @@ class FileSystem(Protocol):
         without a handle there is nothing to remember it: the caller takes the log directory offline."""
         ...
 
+    def set_modified(self, path: str, modified_ms: int) -> None:
+        """What `stat` tells of a file from now on, until the next write. Durable with the next sync of the file."""
+        ...
+
     def space(self, path: str) -> DiskSpace: ...
 
     def lock(self, path: str) -> Lock:
         """Own the path (made when missing) until released or until this process dies; LockHeld names the owner."""
+        ...
+
+    def lock_owner(self, path: str) -> str | None:
+        """Who owns the path, without changing anything; None when nobody does."""
         ...
 
     def begin_sync(self, file: File) -> Ticket:

@@ -1,12 +1,11 @@
 """Connections, as far as a turn of the server needs them: bytes come in, parts go out, nothing ever waits.
 
-The turn calls `poll`, hands the bytes to its sans-IO connections, and at its end gives every response to `send`. What
-every implementation keeps to:
+The turn calls `poll`, which puts arrived bytes straight into the memory of their receivers and tells them so; at its
+end it gives every response to `send`. What every implementation keeps to:
 
 - A connection is a stream: bytes arrive once, in order, cut anywhere.
-- The first event of a connection is Accepted or Connected, the last is Closed, exactly once; none follows our `close`.
-- A received view may be written to (batches are patched in place) and is valid until the next `poll`, which reuses
-  the memory. What is to be kept is copied, or on disk, by then.
+- `closed` is the last that a receiver hears, exactly once; it hears nothing after our own `close`.
+- Bytes go where the receiver's `writable` points, without a copy: batches are patched and written to disk from there.
 - `send` takes over its parts, in order. Bytes must not change until they are sent. A file range is read when it is
   sent, and released when it is sent or the connection ends. A range whose file shrank ends the connection, because the
   length that was promised in front of it can not be kept.
@@ -15,7 +14,7 @@ every implementation keeps to:
 Listeners are opened by whoever builds the network, before the server runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, NewType, Protocol
 
 from tidelog.ports.files import Buffer, FileRange
@@ -24,47 +23,59 @@ ConnectionId = NewType("ConnectionId", int)
 SendPart = Buffer | FileRange
 
 
+class Address(NamedTuple):
+    host: str
+    port: int
+
+
 class Accepted(NamedTuple):
     connection: ConnectionId
     listener: str
-    peer: str  # host, for logs and ACLs
+    peer: Address  # for logs, ACLs and limits
+    local: Address  # by which the peer reached us: what it may be told as our own
 
 
-class Connected(NamedTuple):
-    """A `connect` succeeded. What was sent before is on its way now."""
+class Receiver(Protocol):
+    """The owner's end of one connection. All of it is called from within `poll`."""
 
-    connection: ConnectionId
+    def writable(self) -> memoryview:
+        """Room for the next bytes, never empty."""
+        ...
+
+    def received(self, count: int) -> None:
+        """So many bytes were put there."""
+        ...
+
+    def connected(self) -> None:
+        """A `connect` succeeded. What was sent before is on its way now. Not told of accepted connections."""
+        ...
+
+    def drained(self) -> None:
+        """What a `send` had to keep has been handed over: whoever held back may go on."""
+        ...
+
+    def closed(self, reason: str) -> None: ...
 
 
-class Received(NamedTuple):
-    connection: ConnectionId
-    data: memoryview
-
-
-class Drained(NamedTuple):
-    """What a `send` had to keep has been handed over: whoever held back may go on."""
-
-    connection: ConnectionId
-
-
-class Closed(NamedTuple):
-    connection: ConnectionId
-    reason: str
-
-
-NetworkEvent = Accepted | Connected | Received | Drained | Closed
+Acceptor = Callable[[Accepted], Receiver]
 
 
 class Network(Protocol):
-    def poll(self) -> list[NetworkEvent]:
-        """What has happened since the last call; never waits."""
+    def serve(self, acceptor: Acceptor) -> None:
+        """Who receives what arrives on accepted connections. An acceptor that does not want one closes it."""
         ...
 
-    def connect(self, host: str, port: int) -> ConnectionId:
-        """Connected or Closed follows, or nothing at all: a deadline is the caller's business."""
+    def poll(self) -> None:
+        """Deliver what has arrived since the last call, up to a limit; never waits."""
         ...
 
-    def send(self, connection: ConnectionId, parts: Sequence[SendPart]) -> None: ...
+    def connect(self, host: str, port: int, receiver: Receiver) -> ConnectionId:
+        """`connected` or `closed` follows, or nothing at all: a deadline is the caller's business."""
+        ...
+
+    def send(self, connection: ConnectionId, parts: Sequence[SendPart]) -> bool:
+        """Whether all of it was handed over; otherwise `drained` (or `closed`) follows."""
+        ...
 
     def mute(self, connection: ConnectionId) -> None:
         """Receive nothing from it until `unmute`: a quota is exceeded, or its responses pile up."""

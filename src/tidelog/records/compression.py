@@ -20,6 +20,7 @@ import cramjam
 from tidelog.records import xerial
 from tidelog.records.errors import CorruptRecordCompressionError, DecompressedSizeError
 from tidelog.records.header import BytesLike
+from tidelog.records.lz4_frame import BLOCK_BYTES_MAX, inflate_usual
 
 # What one batch may inflate to unless the caller says otherwise. Kafka has no such limit; a batch is at most
 # `max.message.bytes` on the wire (1 MiB by default), so 64 MiB is far from anything that a producer means.
@@ -110,22 +111,20 @@ class Inflater:
         """The inflated bytes; DecompressedSizeError where they would be more than the limit. `base_offset` is for the
         errors only."""
         try:
-            match codec:
-                case CompressionType.NONE:
-                    return bytes(data)
-                case CompressionType.GZIP:
-                    return self._inflate(cramjam.gzip.decompress_into, data)
-                case CompressionType.SNAPPY:
-                    return xerial.decompress(data, self.limit_bytes)
-                case CompressionType.LZ4:
-                    _check_independent_blocks(data)
-                    return self._inflate(cramjam.lz4.decompress_into, data)
-                case CompressionType.ZSTD:
-                    return self._inflate(cramjam.zstd.decompress_into, data)
+            return _INFLATE[codec](self, data)
         except xerial.LimitExceeded:
             raise DecompressedSizeError(base_offset, self.limit_bytes) from None
         except (cramjam.DecompressionError, xerial.BadFraming) as error:
             raise CorruptRecordCompressionError(base_offset, f"{codec.name.lower()}: {error}") from None
+
+    def _inflate_lz4(self, data: BytesLike) -> bytes:
+        if len(self._scratch) < BLOCK_BYTES_MAX:
+            self._grow_to(BLOCK_BYTES_MAX)
+        inflated = inflate_usual(data, self._scratch, self.limit_bytes)
+        if inflated is not None:
+            return inflated
+        _check_independent_blocks(data)
+        return self._inflate(cramjam.lz4.decompress_into, data)
 
     def _inflate(self, into: Callable[[BytesLike, bytearray], int], data: BytesLike) -> bytes:
         self._grow_to(max(_MIN_GUESS_BYTES, len(data) * _FIRST_GUESS))
@@ -144,6 +143,16 @@ class Inflater:
         size = min(size, self.limit_bytes)
         if size > len(self._scratch):
             self._scratch = bytearray(size)
+
+
+# By the codec's number: a tuple is entered faster than a dict of enumerators or a chain of comparisons with them.
+_INFLATE: Final[tuple[Callable[[Inflater, BytesLike], bytes], ...]] = (
+    lambda _inflater, data: bytes(data),
+    lambda inflater, data: inflater._inflate(cramjam.gzip.decompress_into, data),
+    lambda inflater, data: xerial.decompress(data, inflater.limit_bytes),
+    Inflater._inflate_lz4,
+    lambda inflater, data: inflater._inflate(cramjam.zstd.decompress_into, data),
+)
 
 
 def decompress(

@@ -20,6 +20,7 @@ from tidelog.records.kernels_decode import (
     read_varint,
     skip_headers,
 )
+from tidelog.records.kernels_head import PLAIN_TIME_MAX, PLAIN_TIME_MIN, RecordHead, read_head
 from tidelog.records.kernels_walk import MIN_RECORD_BYTES, check_bounds
 
 NO_TIMESTAMP: Final = -1
@@ -55,24 +56,23 @@ def check_records(
     if count < 0 or count * MIN_RECORD_BYTES > end - position:
         raise CorruptRecordCountError(base_offset, f"{count} records in {end - position} bytes")
     check = RecordsCheck()
+    plain_time: bool = base_timestamp > PLAIN_TIME_MIN and base_timestamp < PLAIN_TIME_MAX
     max_timestamp: i64 = NO_TIMESTAMP
     index: i64 = 0
     c = Cursor(base_offset, position)
+    head = RecordHead()
     while index < count:
-        record_end: i64 = read_record_end(c, b, end)
-        c.position += 1  # attributes, unused
-        timestamp: i64 = read_timestamp(c, b, record_end, base_timestamp)
-        if read_varint(c, b, record_end) != index:
-            check.is_dense = False
-        key: i64 = read_field(c, b, record_end)
-        read_field(c, b, record_end)
-        if c.position + 1 == record_end and b[c.position] == 0:
-            c.position = record_end
+        timestamp: i64 = 0
+        if plain_time and read_head(head, b, c.position, end):
+            c.position = head.end
+            timestamp = base_timestamp + head.timestamp_delta
         else:
-            skip_headers(c, b, record_end)
+            timestamp = read_fields(c, b, end, base_timestamp, head)
+        if head.offset_delta != index:
+            check.is_dense = False
         if timestamp > max_timestamp:
             max_timestamp = timestamp
-        if needs_key and key < 0:
+        if needs_key and head.key < 0:
             check.faults += 1
             check.keyless = append(check.keyless, index)
         elif (timestamp < oldest or timestamp > newest) and timestamp != NO_TIMESTAMP:
@@ -84,3 +84,15 @@ def check_records(
         raise CorruptRecordCountError(base_offset, f"{end - c.position} bytes after the last record")
     check.max_timestamp = max_timestamp
     return check
+
+
+def read_fields(c: Cursor, b: bytes, end: i64, base_timestamp: i64, head: RecordHead) -> i64:
+    """Any record, field by field: its timestamp, and what else the check asks for in `head`."""
+    record_end: i64 = read_record_end(c, b, end)
+    c.position += 1  # attributes, unused
+    timestamp: i64 = read_timestamp(c, b, record_end, base_timestamp)
+    head.offset_delta = read_varint(c, b, record_end)
+    head.key = read_field(c, b, record_end)
+    read_field(c, b, record_end)
+    skip_headers(c, b, record_end)
+    return timestamp

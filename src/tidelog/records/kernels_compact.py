@@ -30,6 +30,7 @@ from tidelog.records.kernels_decode import (
     skip_headers,
 )
 from tidelog.records.kernels_encode import unsigned_size, write_unsigned
+from tidelog.records.kernels_head import PLAIN_TIME_MAX, PLAIN_TIME_MIN, RecordHead, read_head
 from tidelog.records.kernels_walk import MIN_RECORD_BYTES, OVERHEAD, check_bounds
 
 COMPILED: Final = not __file__.endswith(".py")
@@ -51,9 +52,15 @@ class OffsetTable:
         self.limit = limit
         self.entries: i64 = 0
         self.latest: i64 = -1  # every key up to this offset is in the table
+        # Numbers beyond 62 bits are objects in compiled code too: unpacked once, here, and not for each key.
         self.word: i64 = WORD
-        self.seed_0: i64 = read_i64_le(seed, 0)
-        self.seed_1: i64 = read_i64_le(seed, 8)
+        self.positive: i64 = POSITIVE
+        seed_0: i64 = read_i64_le(seed, 0)
+        seed_1: i64 = read_i64_le(seed, 8)
+        self.start_0: i64 = (seed_0 ^ 0x736F6D6570736575) & WORD
+        self.start_1: i64 = (seed_1 ^ 0x646F72616E646F6D ^ 0xEE) & WORD
+        self.start_2: i64 = (seed_0 ^ 0x6C7967656E657261) & WORD
+        self.start_3: i64 = (seed_1 ^ 0x7465646279746573) & WORD
         self.digest_0: i64 = 0  # of the key that was looked for last
         self.digest_1: i64 = 0
         words = vec[i64](capacity=ENTRY_WORDS * slots)
@@ -75,10 +82,10 @@ class OffsetTable:
     def digest(self, b: bytes, start: i64, end: i64) -> None:
         """SipHash-2-4-128 of `b[start:end]`. One loop does all rounds, so that the round is written down once."""
         word: i64 = self.word
-        v0: i64 = (self.seed_0 ^ 0x736F6D6570736575) & word
-        v1: i64 = (self.seed_1 ^ 0x646F72616E646F6D ^ 0xEE) & word
-        v2: i64 = (self.seed_0 ^ 0x6C7967656E657261) & word
-        v3: i64 = (self.seed_1 ^ 0x7465646279746573) & word
+        v0: i64 = self.start_0
+        v1: i64 = self.start_1
+        v2: i64 = self.start_2
+        v3: i64 = self.start_3
         absorbing: i64 = 2 * (((end - start) >> 3) + 1)  # two rounds for each word of the key and for its tail
         length: i64 = end - start
         m: i64 = 0
@@ -100,7 +107,7 @@ class OffsetTable:
             elif r == absorbing:
                 v2 ^= 0xEE
             elif r == absorbing + 4:
-                self.digest_0 = (v0 ^ v1 ^ v2 ^ v3) & POSITIVE
+                self.digest_0 = (v0 ^ v1 ^ v2 ^ v3) & self.positive
                 v1 ^= 0xDD
             v0 = (v0 + v1) & word
             v1 = (((v1 << 13) | ((v1 >> 51) & 0x1FFF)) & word) ^ v0
@@ -115,7 +122,7 @@ class OffsetTable:
             if r & 1 and r < absorbing:
                 v0 ^= m
             r += 1
-        self.digest_1 = (v0 ^ v1 ^ v2 ^ v3) & POSITIVE
+        self.digest_1 = (v0 ^ v1 ^ v2 ^ v3) & self.positive
 
     def find(self, b: bytes, start: i64, end: i64) -> i64:
         """Where in `words` the key's entry is, or the empty slot that it would take."""
@@ -200,24 +207,32 @@ def map_keys(table: OffsetTable, body: BatchBody, lower: i64) -> bool:
     left: i64 = body.count
     previous: i64 = base - 1
     c = Cursor(base, body.start)
+    head = RecordHead()
     while left > 0:
-        record_end: i64 = read_record_end(c, b, end)
-        c.position += 1
-        read_varlong(c, b, record_end)
-        offset: i64 = base + read_varint(c, b, record_end)
+        if not read_head(head, b, c.position, end):
+            read_key(c, b, end, head)
+        offset: i64 = base + head.offset_delta
         if offset <= previous or offset > body.last_offset:
             raise CorruptRecordOffsetError(base, f"offset delta {offset - base} out of order or out of range")
         previous = offset
-        if offset >= lower:
-            start: i64 = read_field(c, b, record_end)
-            if start >= 0 and not table.put(b, start, c.position, offset):
-                table.latest = offset - 1
-                return False
-        c.position = record_end
+        if offset >= lower and head.key >= 0 and not table.put(b, head.key, head.key_end, offset):
+            table.latest = offset - 1
+            return False
+        c.position = head.end
         left -= 1
     if c.position != end:
         raise CorruptRecordCountError(base, f"{end - c.position} bytes after the last record")
     return True
+
+
+def read_key(c: Cursor, b: bytes, end: i64, head: RecordHead) -> None:
+    """Any record, up to its key."""
+    head.end = read_record_end(c, b, end)
+    c.position += 1
+    read_varlong(c, b, head.end)
+    head.offset_delta = read_varint(c, b, head.end)
+    head.key = read_field(c, b, head.end)
+    head.key_end = c.position
 
 
 def select(table: OffsetTable, body: BatchBody, keep_tombstones: bool, keep_offset: i64) -> Selection:
@@ -233,32 +248,29 @@ def select(table: OffsetTable, body: BatchBody, keep_tombstones: bool, keep_offs
     previous: i64 = base - 1
     span_end: i64 = -1
     timestamp: i64 = body.max_timestamp
+    plain_time: bool = body.base_timestamp > PLAIN_TIME_MIN and body.base_timestamp < PLAIN_TIME_MAX
     c = Cursor(base, body.start)
+    head = RecordHead()
     while left > 0:
         record_start: i64 = c.position
-        record_end: i64 = read_record_end(c, b, end)
-        c.position += 1
-        if body.stamped:
-            read_varlong(c, b, record_end)
+        if plain_time and read_head(head, b, record_start, end):
+            if not body.stamped:
+                timestamp = body.base_timestamp + head.timestamp_delta
         else:
-            timestamp = read_timestamp(c, b, record_end, body.base_timestamp)
-        offset: i64 = base + read_varint(c, b, record_end)
+            timestamp = read_record(c, b, body, head)
+        record_end: i64 = head.end
+        c.position = record_end
+        offset: i64 = base + head.offset_delta
         if offset <= previous or offset > body.last_offset:
             raise CorruptRecordOffsetError(base, f"offset delta {offset - base} out of order or out of range")
         previous = offset
-        key: i64 = read_field(c, b, record_end)
-        key_end: i64 = c.position
-        tombstone: bool = read_field(c, b, record_end) < 0
-        if c.position + 1 == record_end and b[c.position] == 0:
-            c.position = record_end
-        else:
-            skip_headers(c, b, record_end)
+        tombstone: bool = not head.has_value
         kept: bool = True
         if offset <= latest:
-            if key < 0:
+            if head.key < 0:
                 selection.keyless += 1
                 kept = False
-            elif table.words[table.find(b, key, key_end) + 2] > offset + 1:
+            elif table.words[table.find(b, head.key, head.key_end) + 2] > offset + 1:
                 kept = False
             elif tombstone:
                 kept = keep_tombstones or offset == keep_offset
@@ -281,6 +293,23 @@ def select(table: OffsetTable, body: BatchBody, keep_tombstones: bool, keep_offs
         raise CorruptRecordCountError(base, f"{end - c.position} bytes after the last record")
     selection.spans = spans
     return selection
+
+
+def read_record(c: Cursor, b: bytes, body: BatchBody, head: RecordHead) -> i64:
+    """Any record, field by field; its timestamp."""
+    timestamp: i64 = body.max_timestamp
+    head.end = read_record_end(c, b, body.end)
+    c.position += 1
+    if body.stamped:
+        read_varlong(c, b, head.end)
+    else:
+        timestamp = read_timestamp(c, b, head.end, body.base_timestamp)
+    head.offset_delta = read_varint(c, b, head.end)
+    head.key = read_field(c, b, head.end)
+    head.key_end = c.position
+    head.has_value = read_field(c, b, head.end) >= 0
+    skip_headers(c, b, head.end)
+    return timestamp
 
 
 def copy_records(body: BatchBody, selection: Selection) -> bytes:

@@ -23,6 +23,9 @@ class SimClock:
     def monotonic_ms(self) -> int:
         return self._monotonic_ms
 
+    def monotonic_ns(self) -> int:
+        return self._monotonic_ms * 1_000_000
+
     def advance(self, duration_ms: int) -> None:
         """Time passes; the only way in which it does."""
         if duration_ms < 0:
@@ -55,3 +58,6 @@ class SkewedClock:
 
     def monotonic_ms(self) -> int:
         return self._clock.monotonic_ms()
+
+    def monotonic_ns(self) -> int:
+        return self._clock.monotonic_ns()

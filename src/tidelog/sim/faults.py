@@ -17,7 +17,7 @@ class Op(Enum):
     TRUNCATE = "truncate"
     SYNC = "sync"
     SYNC_DIRECTORY = "sync-directory"
-    NAMES = "names"  # making, removing and renaming
+    NAMES = "names"  # making, removing, renaming, and setting their time
     LOOK = "look"  # stat, list, space
 
 

@@ -8,7 +8,8 @@
 After either end the same object serves the restarted process; handles of the dead one raise HandleClosed.
 
 A blocking sync takes no simulated time, since a call can not let others run meanwhile: it adds to `stall_ms` instead,
-and a read of a page that was not cached to `cold_reads`, for a simulation to hold against the turn's time limit.
+and a read of a page that was not cached to `cold_reads`, for a simulation to hold against the turn's time limit. With
+`forbids_waits` it is a bug that stops the test: a running broker begins its syncs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,6 +51,10 @@ class SimLock:
         self._released = True
 
 
+class WaitForbidden(AssertionError):
+    """A call that waits for the disk, where nothing may."""
+
+
 class SimFileSystem:
     def __init__(
         self,
@@ -65,6 +70,8 @@ class SimFileSystem:
         self.trace = trace or Trace()
         self.process = 0  # counts deaths
         self.locks: dict[LockKey, str] = {}  # to the owner
+        self.forbids_waits = False
+        self._runs_jobs = False  # the helper thread's, which may wait
         self.stall_ms = 0
         self.cold_reads = 0
         self._random = stream(seed, f"{owner}/jobs")
@@ -82,17 +89,28 @@ class SimFileSystem:
     def kill(self) -> None:
         """The process dies. The kernel goes on, so everything written stays; what was begun stops where it was."""
         self.record("kill")
-        self._jobs.interrupt(self._random)
+        self._interrupt_jobs()
         self._end_process()
         for disk in self._mounts.disks.values():
             disk.close_all()
 
     def lose_power(self) -> None:
         self.record("lose power")
-        self._jobs.interrupt(self._random)
+        self._interrupt_jobs()
         self._end_process()
         for disk in self._mounts.disks.values():
             disk.lose_power()
+
+    def _interrupt_jobs(self) -> None:
+        self._runs_jobs = True
+        self._jobs.interrupt(self._random)
+        self._runs_jobs = False
+
+    def note_wait(self, disk: SimDisk, path: str) -> None:
+        """The caller's thread stands still until the disk has answered."""
+        if self.forbids_waits and not self._runs_jobs:
+            raise WaitForbidden(f"{path}: synced while the caller waits")
+        self.stall_ms += self.sync_duration_ms(disk)
 
     def _end_process(self) -> None:
         self.process += 1
@@ -216,9 +234,17 @@ class SimFileSystem:
         disk.names.change(NameChange(description, entries, after))
         self.record(description)
 
+    def set_modified(self, path: str, modified_ms: int) -> None:
+        disk, number = self._mounts.lookup(path)
+        disk.faults.check(Op.NAMES, path)
+        if disk.is_directory(number):
+            raise WrongKind(path, "is a directory")
+        disk.inodes[number].modified_ms = modified_ms
+        self.record("set-modified", path, modified_ms)
+
     def sync_directory(self, path: str) -> None:
         disk, number = self._directory(path)
-        self.stall_ms += self.sync_duration_ms(disk)
+        self.note_wait(disk, path)
         self.record("sync-directory", path)
         disk.sync_directory(number, path)
 
@@ -236,6 +262,11 @@ class SimFileSystem:
         self.locks[key] = self.owner
         self.record("lock", path)
         return SimLock(self, key)
+
+    def lock_owner(self, path: str) -> str | None:
+        disk, entry = self._mounts.entry(path)
+        number = disk.find(entry, path)
+        return None if number is None else self.locks.get((self._mounts.mount_of(path), number))
 
     def begin_sync(self, file: File) -> Ticket:
         assert isinstance(file, SimFile)
@@ -283,7 +314,11 @@ class SimFileSystem:
             file.unpin()
 
     def completions(self) -> list[Completion]:
-        completed = self._jobs.completions(self.clock.monotonic_ms())
+        self._runs_jobs = True
+        try:
+            completed = self._jobs.completions(self.clock.monotonic_ms())
+        finally:
+            self._runs_jobs = False
         for ticket, fault in completed:
             self.record("completed", ticket, fault or "")
         return completed

@@ -81,7 +81,7 @@ class SimFile:
 
     def sync(self) -> None:
         self.check_open()
-        self._fs.stall_ms += self._fs.sync_duration_ms(self.disk)
+        self._fs.note_wait(self.disk, self._path)
         self.sync_until(self.inode.clock)
 
     def sync_until(self, until: int) -> None:
@@ -133,6 +133,9 @@ class SimFileRange:
 
     @property
     def remaining(self) -> int:
+        return self._remaining
+
+    def __len__(self) -> int:
         return self._remaining
 
     def read(self, limit: int) -> bytes:

@@ -1,7 +1,7 @@
 """The Network port of one simulated machine.
 
-Cruel where a real reactor would be: a view that is used after the next `poll` reads garbage, sends are short, files
-are read at send time, and the other side may be gone before anybody hears of it.
+Cruel where a real reactor would be: bytes arrive cut anywhere, sends are short, files are read at send time, and the
+other side may be gone before anybody hears of it.
 
     host.kill()         the process dies: the kernel resets its connections, the peers hear of it
     host.lose_power()   the machine does: the peers hear nothing until it is back (`restart`) and denies all knowledge
@@ -15,22 +15,14 @@ from zlib import crc32
 
 from tidelog.ports.errors import StorageFault
 from tidelog.ports.files import Buffer, FileRange
-from tidelog.ports.network import (
-    Accepted,
-    Closed,
-    Connected,
-    ConnectionId,
-    Drained,
-    NetworkEvent,
-    Received,
-    SendPart,
-)
+from tidelog.ports.network import Accepted, Acceptor, Address, ConnectionId, Receiver, SendPart
 from tidelog.sim.wire import Kind, Wire
 
 if TYPE_CHECKING:
     from tidelog.sim.network import SimNetwork
 
-GARBAGE = 0xDD
+# What a client's end of a connection is called; nobody listens there.
+EPHEMERAL_PORT = 49_152
 
 
 @dataclass(slots=True)
@@ -43,7 +35,8 @@ class Side:
     port: int  # that the connection was made to
     connected: bool = False
     muted: bool = False
-    waiting: bool = False  # a Drained is owed
+    waiting: bool = False  # `drained` is owed
+    receiver: Receiver | None = None  # not known before it is accepted
     unsent: deque[FileRange] = field(default_factory=deque)
 
 
@@ -55,8 +48,8 @@ class SimHost:
         self._listeners: dict[int, str] = {}
         self._sides: dict[ConnectionId, Side] = {}
         self._forgotten: list[Side] = []  # by a power loss, their peers still in the dark
-        self._events: list[NetworkEvent] = []
-        self._lent: list[bytearray] = []
+        self._ended: dict[ConnectionId, tuple[Receiver, str]] = {}  # not told yet: `poll` is where receivers hear
+        self._acceptor: Acceptor | None = None
 
     # The simulation's side
 
@@ -90,7 +83,8 @@ class SimHost:
             self._drop_unsent(side)
         self._sides.clear()
         self._listeners.clear()
-        self._events.clear()
+        self._acceptor = None
+        self._ended.clear()
         return sides
 
     def next_delivery_ms(self) -> int | None:
@@ -100,20 +94,21 @@ class SimHost:
 
     # The port
 
-    def poll(self) -> list[NetworkEvent]:
-        for buffer in self._lent:
-            buffer[:] = bytes([GARBAGE]) * len(buffer)
-        self._lent.clear()
+    def serve(self, acceptor: Acceptor) -> None:
+        self._acceptor = acceptor
+
+    def poll(self) -> None:
         for side in list(self._sides.values()):
             self._deliver(side)
         for side in list(self._sides.values()):
             self._flush(side)
-        events, self._events = self._events, []
-        return events
+        while self._ended:
+            receiver, reason = self._ended.pop(next(iter(self._ended)))
+            receiver.closed(reason)
 
-    def connect(self, host: str, port: int) -> ConnectionId:
+    def connect(self, host: str, port: int, receiver: Receiver) -> ConnectionId:
         there, back = self.network.new_wire(self.name, host), self.network.new_wire(host, self.name)
-        side = Side(self.network.new_connection(), incoming=back, outgoing=there, port=port)
+        side = Side(self.network.new_connection(), incoming=back, outgoing=there, port=port, receiver=receiver)
         self._sides[side.connection] = side
         self._record("connect", side.connection, host, port)
         if host not in self.network.hosts:
@@ -128,16 +123,18 @@ class SimHost:
         side = Side(self.network.new_connection(), incoming, outgoing, port)
         self._sides[side.connection] = side
 
-    def send(self, connection: ConnectionId, parts: Sequence[SendPart]) -> None:
+    def send(self, connection: ConnectionId, parts: Sequence[SendPart]) -> bool:
         ranges = [_Bytes(part) if isinstance(part, Buffer) else part for part in parts]
         side = self._sides.get(connection)
         if side is None:
             for part in ranges:
                 part.release()
-            return
+            return True
         side.unsent.extend(ranges)
-        self._flush(side)
+        side.waiting = False
+        self._write_unsent(side)
         side.waiting = bool(side.unsent)
+        return not side.waiting
 
     def mute(self, connection: ConnectionId) -> None:
         self._set_muted(connection, True)
@@ -150,11 +147,11 @@ class SimHost:
             self._sides[connection].muted = muted
 
     def close(self, connection: ConnectionId) -> None:
+        self._ended.pop(connection, None)
         side = self._sides.pop(connection, None)
         if side is not None:
             self._record("close", connection)
             self._drop_unsent(side)
-            self._events = [event for event in self._events if event.connection != connection]
             side.outgoing.put(self._now(), Kind.FIN)
 
     # Delivery
@@ -182,32 +179,51 @@ class SimHost:
         )
 
     def _hand_over(self, side: Side, received: bytearray) -> None:
+        """As many receives as the room asks for; a receiver may close its connection in between."""
         if received:
             self._record("received", side.connection, len(received), crc32(received))
-            self._lent.append(received)
-            self._events.append(Received(side.connection, memoryview(received)))
+        rest = memoryview(received)
+        while rest and side.connection in self._sides:
+            assert side.receiver is not None
+            room = side.receiver.writable()
+            count = min(len(room), len(rest))
+            room[:count] = rest[:count]
+            side.receiver.received(count)
+            rest = rest[count:]
 
     def _arrive(self, side: Side, kind: Kind) -> None:
         match kind:
             case Kind.SYN if side.port in self._listeners:
-                side.connected = True
-                side.outgoing.put(self._now(), Kind.ACK)
-                listener = self._listeners[side.port]
-                self._events.append(Accepted(side.connection, listener, side.incoming.source))
+                self._accept(side)
             case Kind.SYN:
                 del self._sides[side.connection]
                 side.outgoing.cut(self._now())
             case Kind.ACK:
                 side.connected = True
-                self._events.append(Connected(side.connection))
+                assert side.receiver is not None
+                side.receiver.connected()
             case Kind.FIN:
                 self._end(side, "closed by the peer")
             case _:
                 self._end(side, "reset" if side.connected else "refused")
 
+    def _accept(self, side: Side) -> None:
+        assert self._acceptor is not None, f"{self.name} listens, and serves nobody"
+        side.connected = True
+        side.outgoing.put(self._now(), Kind.ACK)
+        peer, local = Address(side.incoming.source, EPHEMERAL_PORT), Address(self.name, side.port)
+        side.receiver = self._acceptor(Accepted(side.connection, self._listeners[side.port], peer, local))
+
     # Sending
 
     def _flush(self, side: Side) -> None:
+        self._write_unsent(side)
+        if side.waiting and side.connected and not side.unsent:
+            side.waiting = False
+            assert side.receiver is not None
+            side.receiver.drained()
+
+    def _write_unsent(self, side: Side) -> None:
         """Hand over what the wire takes, each write as short as chance will have it."""
         while side.connected and side.unsent:
             part = side.unsent[0]
@@ -215,9 +231,6 @@ class SimHost:
                 side.unsent.popleft().release()
             elif not self._write(side, part):
                 return
-        if side.waiting and side.connected:
-            side.waiting = False
-            self._events.append(Drained(side.connection))
 
     def _write(self, side: Side, part: FileRange) -> bool:
         """One write to the socket; False when it would block, or was the connection's last."""
@@ -244,7 +257,8 @@ class SimHost:
         self._record("closed", side.connection, reason)
         self._drop_unsent(side)
         del self._sides[side.connection]
-        self._events.append(Closed(side.connection, reason))
+        if side.receiver is not None:
+            self._ended[side.connection] = (side.receiver, reason)
 
     def _drop_unsent(self, side: Side) -> None:
         side.connected = False
@@ -275,6 +289,9 @@ class _Bytes:
 
     @property
     def remaining(self) -> int:
+        return len(self._view)
+
+    def __len__(self) -> int:
         return len(self._view)
 
     def read(self, limit: int) -> bytes:

@@ -72,6 +72,10 @@ class SimInode:
     links: int = 0
     # How many operations have ever been dropped from the front of `unsynced`: begun syncs count from here.
     settled: int = 0
+    synced_modified_ms: int = 0  # what a power loss leaves of `modified_ms`
+
+    def __post_init__(self) -> None:
+        self.synced_modified_ms = self.modified_ms
 
     def write(self, position: int, data: bytes) -> None:
         self._do(Write(position, data))
@@ -93,6 +97,7 @@ class SimInode:
         """A sync succeeded: the operations before `until` are on the medium."""
         for operation in self.take(until):
             operation.apply(self.medium)
+        self.synced_modified_ms = self.modified_ms
 
     def take(self, until: int) -> list[Operation]:
         """The operations before `until`, no longer unsynced. What becomes of them is the caller's business."""
@@ -113,6 +118,7 @@ class SimInode:
     def restart(self, survived: Image) -> None:
         """The power came back: the medium holds what survived, and nothing else is left."""
         self.medium = survived
+        self.modified_ms = self.synced_modified_ms
         self.take(self.clock)
         self.evict()
         self.handles = 0

@@ -4,7 +4,16 @@ Faults of the disk itself are `ports.errors.StorageFault`, and what a client did
 about bytes that are there and make no sense, and about the limits of the formats.
 """
 
+from collections.abc import Sequence
+
+from tidelog.model.ids import TopicPartition
 from tidelog.ports.errors import DeviceFault, StorageFault
+from tidelog.ports.paths import name_of, parent_of
+
+
+def way_out(path: str) -> str:
+    """What an operator does about the partition whose directory this is."""
+    return f"stop the broker and run `tidelog log repair {parent_of(path)} --partition {name_of(path)}`"
 
 
 class LogError(Exception):
@@ -43,6 +52,16 @@ class UnsupportedSegmentError(CorruptSegmentError):
 
 class SegmentOverflowError(LogError):
     """An offset or a position that the 32 bits of an index entry can not hold: the log has to roll before."""
+
+
+class DuplicateLogError(LogError):
+    """A partition has two logs, in two log directories, and nothing says which of them is the right one."""
+
+    def __init__(self, partition: TopicPartition, paths: Sequence[str]) -> None:
+        named = " and ".join(paths)
+        super().__init__(paths[0], f"{partition} is in {named}: set aside; {way_out(paths[-1])} for the wrong one")
+        self.args = (partition, paths)
+        self.paths = paths
 
 
 class InvalidNameError(LogError):

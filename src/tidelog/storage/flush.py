@@ -18,8 +18,10 @@ from tidelog.ports.errors import DiskFull, StorageFault
 from tidelog.ports.files import Completion, Ticket
 from tidelog.ports.paths import join
 from tidelog.storage.checkpoints import LEADER_EPOCH_CHECKPOINT
+from tidelog.storage.flush_queue import FlushQueue
 from tidelog.storage.producer_replay import begin_sync_snapshots, sync_snapshots
 from tidelog.storage.segment import Segment
+from tidelog.storage.small_files import begin_sync_path, sync_path
 
 if TYPE_CHECKING:
     from tidelog.storage.log import Log
@@ -40,16 +42,22 @@ class Flush:
         "begun",
         "indexes_durable_to",
         "is_asked_for",
+        "is_new",
+        "queue",
         "recovery_point",
         "unflushed_since_ms",
+        "unsynced_files",
         "unsynced_names",
     )
 
-    def __init__(self, recovery_point: int, indexes_durable_to: int) -> None:
+    def __init__(self, recovery_point: int, indexes_durable_to: int, queue: FlushQueue | None = None) -> None:
         self.recovery_point = recovery_point
         self.indexes_durable_to = indexes_durable_to  # of segments that begin below it; a segment's base offset
+        self.queue = FlushQueue() if queue is None else queue
         self.unsynced_names: dict[str, None] = {}  # directories in which names were made
+        self.unsynced_files: dict[str, None] = {}  # names of small files beside the segments
         self.unflushed_since_ms: int | None = None
+        self.is_new = False  # not even the name of the first segment is durable: see `Log.should_roll`
         self.is_asked_for = False  # by a roll: a sealed segment is synced soon, whatever the policy
         self.begun: Begun | None = None
 
@@ -64,15 +72,21 @@ class Flush:
             return max(self.indexes_durable_to, self.recovery_point - 1)
         return self.recovery_point
 
-    def note_append(self, now_ms: int) -> None:
+    def note_append(self, log: "Log", now_ms: int) -> None:
         if self.unflushed_since_ms is None:
             self.unflushed_since_ms = now_ms
+            self.queue.note(log, now_ms + log.config.flush_ms)
+
+    def ask(self, log: "Log") -> None:
+        """With the next turn that has time for it, whatever the policy."""
+        self.is_asked_for = True
+        self.queue.ask(log)
 
     def note_names(self, directories: Iterable[str]) -> None:
         self.unsynced_names.update(dict.fromkeys(directories))
 
     def is_due(self, log: "Log", now_ms: int) -> bool:
-        if self.begun is not None:
+        if self.begun is not None or log.is_unsettled:
             return False
         unflushed = log.log_end_offset - self.recovery_point
         return self.is_asked_for or unflushed >= log.config.flush_messages or self._is_old(log.config.flush_ms, now_ms)
@@ -85,9 +99,11 @@ class Flush:
     def begin(self, log: "Log") -> Iterable[Ticket]:
         """Everything that is written by now; a StorageFault when it can not even begin."""
         assert self.begun is None, "a flush is under way"
+        assert not log.is_unsettled, "what is being cut may not count as durable"
         begun = Begun(log.log_end_offset, log.segments.active.base_offset)
         tickets = [ticket for segment in self._unsynced(log) for ticket in segment.begin_flush()]
         tickets += begin_sync_snapshots(log)
+        tickets += [begin_sync_path(log.fs, join(log.directory, name)) for name in self.unsynced_files]
         tickets += [log.fs.begin_sync_directory(directory) for directory in self.unsynced_names]
         if log.epochs.is_dirty:
             begun.epochs = log.fs.begin_replace(join(log.directory, LEADER_EPOCH_CHECKPOINT), log.epochs.encode())
@@ -102,6 +118,7 @@ class Flush:
 
     def _forget_unsynced(self, log: "Log") -> None:
         log.unsynced_snapshots.clear()
+        self.unsynced_files.clear()
         self.unsynced_names.clear()
         self.unflushed_since_ms = None
         self.is_asked_for = False
@@ -128,6 +145,7 @@ class Flush:
 
     def _finish(self, begun: Begun) -> None:
         self.begun = None
+        self.is_new = False
         self.recovery_point = max(self.recovery_point, begun.until)
         self.indexes_durable_to = max(self.indexes_durable_to, begun.indexes_until)
 
@@ -138,11 +156,17 @@ class Flush:
         for segment in self._unsynced(log):
             segment.flush()
         sync_snapshots(log)
+        for name in self.unsynced_files:
+            sync_path(log.fs, join(log.directory, name))
         for directory in self.unsynced_names:
             log.fs.sync_directory(directory)
         log.epochs.flush(log.fs, log.directory)
         self._forget_unsynced(log)
         self._finish(Begun(log.log_end_offset, log.log_end_offset))
+
+    def begin_at(self, offset: int) -> None:
+        """The log is empty, durably, and begins here."""
+        self.recovery_point = self.indexes_durable_to = offset
 
     def truncate(self, offset: int, base_offset: int) -> None:
         """The log was cut at `offset`, in the segment that begins at `base_offset`. What a flush under way has begun

@@ -15,7 +15,7 @@ memory is then that of a log which nobody uses any more.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from zlib import crc32
 
 from tidelog.config.topic_config import TopicConfig
@@ -23,7 +23,7 @@ from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.ports.errors import StorageFault
 from tidelog.ports.files import FileSystem
-from tidelog.storage.append_rules import AppendRules
+from tidelog.storage.append_rules import AppendRules, append_rules
 from tidelog.storage.appended import AppendOrigin, Refused
 from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.flush import Flush
@@ -31,14 +31,21 @@ from tidelog.storage.follower_check import check_follower
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log_append import Append, GroupCommit
 from tidelog.storage.log_segments import LogSegments
-from tidelog.storage.producer_replay import rebuild_producers, snapshot_at_roll
-from tidelog.storage.producer_snapshots import ProducerSnapshots, take_snapshot, truncate_fully
+from tidelog.storage.names import MAX_INT64
+from tidelog.storage.producer_replay import snapshot_at_roll
+from tidelog.storage.producer_snapshots import ProducerSnapshots, take_snapshot
 from tidelog.storage.producer_state import ProducerState
 from tidelog.storage.producer_verification import VerificationGuard
 from tidelog.storage.segment import Incoming, Segment
 from tidelog.storage.segment_indexes import IndexSettings
 from tidelog.storage.small_files import remove_if_present
 from tidelog.storage.validation import validate_and_assign
+
+if TYPE_CHECKING:
+    from tidelog.storage.log_swap import LogSwap
+
+
+NEVER_TRUNCATED: Final = MAX_INT64
 
 
 class DeletedSegment(NamedTuple):
@@ -60,14 +67,18 @@ class Log:
         "flush",
         "generation",
         "high_watermark",
+        "is_being_cleaned",
         "log_end_offset",
         "log_start_offset",
         "producers",
         "rules",
         "segments",
         "snapshots",
+        "swap",
         "topic_id",
         "topic_partition",
+        "truncated_to",
+        "unsettled",
         "unsynced_snapshots",
     )
 
@@ -102,9 +113,19 @@ class Log:
         self.log_end_offset = log_end_offset
         self.high_watermark = log_start_offset
         self.generation = 0
+        self.is_being_cleaned = False  # by a worker, whose sources retention leaves where they are
+        self.swap: LogSwap | None = None  # under way: nobody else may touch the closed segments
+        self.truncated_to = NEVER_TRUNCATED  # the lowest end it was cut to since its copier looked (`future_log`)
         self.deleted: list[DeletedSegment] = []
         self.unsynced_snapshots: list[int] = []  # offsets of those written since the last flush
+        self.unsettled = 0  # cuts that are under way, or not durable yet
         self._group: GroupCommit | None = None
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Nothing is appended, flushed or rolled while a cut is not durable: a power loss that undoes it would leave
+        old records in the middle of new ones. Reading goes on: every step of a cut leaves a whole log."""
+        return self.unsettled > 0
 
     @property
     def fs(self) -> FileSystem:
@@ -113,6 +134,12 @@ class Log:
     @property
     def size_bytes(self) -> int:
         return self.segments.size_bytes
+
+    def reconfigure(self, config: TopicConfig) -> None:
+        """The topic's settings have changed: for what is appended, rolled, flushed and retained from now on. The size
+        of an active segment's indexes stays what it was when they were made."""
+        self.config = config
+        self.rules = append_rules(config, self.rules.inflater)
 
     # Appending
 
@@ -130,6 +157,8 @@ class Log:
         allows_zstd: bool = True,
     ) -> Append | Refused:
         """Stage the batch in `buffer[start:end]`, which must stay as it is until `commit`."""
+        if self.unsettled:
+            return _refused_while_cut(self)
         group = self._staging()
         validated = validate_and_assign(
             buffer, start, end, group.end_offset, now_ms, leader_epoch, self.rules, origin, allows_zstd=allows_zstd
@@ -142,6 +171,8 @@ class Log:
         self, buffer: memoryview, start: int, end: int, leader_epoch: int, now_ms: int, *, allows_gaps: bool = True
     ) -> Append | Refused:
         """Stage whole batches that a leader sent, at the offsets that they have there."""
+        if self.unsettled:
+            return _refused_while_cut(self)
         group = self._staging()
         first_offset = group.end_offset
         checked = check_follower(buffer, start, end, first_offset, leader_epoch, allows_gaps=allows_gaps)
@@ -180,8 +211,14 @@ class Log:
     # What a commit is made of (`log_append`)
 
     def should_roll(self, incoming: Incoming, now_ms: int) -> bool:
-        config = self.config
-        return self.segments.active.should_roll(now_ms, incoming, config.segment_bytes_max, config.segment_ms_max)
+        """A new log has one segment until its name is durable, however large that becomes: if a power loss took the
+        first and left the second, nothing would tell that the log has lost its beginning."""
+        config, active = self.config, self.segments.active
+        is_due = active.should_roll(now_ms, incoming, config.segment_bytes_max, config.segment_ms_max)
+        if is_due and self.flush.is_new:
+            self.flush.ask(self)
+            return not active.has_room_for(incoming)
+        return is_due
 
     def roll_files(self, base_offset: int, now_ms: int) -> None:
         """A new active segment; an empty one that begins there already will do."""
@@ -190,14 +227,14 @@ class Log:
             return
         active.seal()
         self.segments.add(self.create_segment(base_offset, now_ms))
-        self.flush.is_asked_for = True
+        self.flush.ask(self)
 
     def create_segment(self, base_offset: int, now_ms: int) -> Segment:
-        """Its name is durable, and so are those before it: after a power loss no segment is missing in the middle."""
+        """Its name is durable with the next flush. Until then a power loss may take it, and leave the name of a later
+        one: recovery sees the hole, which lies past the recovery point, and cuts there."""
         settings = index_settings(self.config)
         segment = Segment.create(self.descriptors, self.directory, base_offset, settings, now_ms)
         segment.roll_jitter_ms = roll_jitter_ms(self.topic_partition, base_offset, self.config.segment_jitter_ms)
-        self.fs.sync_directory(self.directory)
         return segment
 
     def assign_epoch(self, leader_epoch: int, start_offset: int) -> None:
@@ -207,51 +244,34 @@ class Log:
 
     def advance_end(self, log_end_offset: int, now_ms: int) -> None:
         self.log_end_offset = log_end_offset
-        self.flush.note_append(now_ms)
+        self.flush.note_append(self, now_ms)
 
     def cut_back(self) -> None:
-        """Take back what a failed commit wrote beyond the end of the log, durably: were it to return after a power
-        loss, it would lie where other records have been acknowledged since."""
-        beyond = self.segments.beyond(self.log_end_offset)
-        self.delete_segments(beyond)
-        if self.segments.active.truncate_to(self.log_end_offset) or beyond:
-            self.segments.active.flush()
-            self.fs.sync_directory(self.directory)
+        """Take back what a failed commit wrote beyond the end of the log. To be settled (`log_truncation.settle`)
+        before anything else is appended: were it to return after a power loss, it would lie where other records have
+        been acknowledged since."""
+        self.unsettled += 1
+        self.delete_segments(self.segments.beyond(self.log_end_offset))
+        self.segments.active.truncate_to(self.log_end_offset)
 
     # Rolling, truncating, deleting
 
     def roll(self, now_ms: int) -> None:
-        """Whatever the segment's size and age, unless it is empty. Nothing may be staged."""
+        """Whatever the segment's size and age, unless it is empty, or the log too new. Nothing may be staged."""
         assert self._group is None
+        assert not self.unsettled
         if self.segments.active.base_offset == self.log_end_offset:
+            return
+        if self.flush.is_new:
+            self.flush.ask(self)
             return
         self.roll_files(self.log_end_offset, now_ms)
         snapshot_at_roll(self, self.log_end_offset)
 
-    def truncate_to(self, offset: int, now_ms: int) -> bool:
-        """Drop the records from `offset` on (and those that share a batch with it); whether there were any.
-
-        The recovery point must have been lowered on disk before (`LogDirectory.prepare_truncation`): otherwise what
-        comes in place of these records would count as synced.
-        """
-        assert self._group is None
-        if offset >= self.log_end_offset:
-            self.epochs.truncate_from_end(self.log_end_offset)
-            return False
-        if offset < self.segments.first.base_offset:
-            self.truncate_fully_and_start_at(offset, now_ms)
-            return True
-        self.generation += 1
-        end_offset = self.end_if_truncated_to(offset)
-        names_changed = bool(self.delete_segments(self.segments.beyond(offset)))
-        self.segments.active.truncate_to(offset)
-        self.segments.active.flush_cut()
-        self._set_end(end_offset)
-        known = len(self.snapshots.offsets)
-        rebuild_producers(self, now_ms)
-        if names_changed or len(self.snapshots.offsets) != known:
-            self.fs.sync_directory(self.directory)  # a segment or snapshot that came back would contradict the log
-        return True
+    def finish_swap(self) -> None:
+        """Before anybody else changes closed segments: a swap that has begun is completed, waiting for the disk."""
+        if self.swap is not None:
+            self.swap.finish()
 
     def end_if_truncated_to(self, offset: int) -> int:
         """Where a truncation really ends: a batch that begins before `offset` and reaches it goes as a whole."""
@@ -260,8 +280,10 @@ class Log:
         cut = self.segments.holding(offset).locate(offset, 1)
         return offset if cut is None else min(offset, cut.base_offset)
 
-    def _set_end(self, end_offset: int) -> None:
+    def set_end(self, end_offset: int) -> None:
+        """It was cut there."""
         self.log_end_offset = end_offset
+        self.truncated_to = min(self.truncated_to, end_offset)
         self.log_start_offset = min(self.log_start_offset, end_offset)
         self.high_watermark = min(self.high_watermark, end_offset)
         self.epochs.truncate_from_end(end_offset)
@@ -275,18 +297,12 @@ class Log:
             segment.delete()
         return len(segments)
 
-    def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> None:
-        """Drop everything; the next record gets this offset. The same must have been done before as for truncate_to."""
-        assert self._group is None
-        self.generation += 1
-        self.delete_segments(list(self.segments))
-        truncate_fully(self.producers, self.snapshots, offset)
+    def begin_at(self, offset: int) -> None:
+        """It is empty, and the next record gets this offset."""
         self.epochs.clear()
-        self.segments.add(self.create_segment(offset, now_ms))
-        self.fs.sync_directory(self.directory)
         self.log_start_offset = self.log_end_offset = self.high_watermark = offset
+        self.truncated_to = 0
         self.flush.truncate(offset, offset)
-        self.flush.recovery_point = self.flush.indexes_durable_to = offset
 
     def advance_log_start(self, offset: int) -> bool:
         """Records below `offset` are gone for readers, by retention or DeleteRecords; their segments go with the next
@@ -329,22 +345,25 @@ class Log:
     def close(self, now_ms: int) -> None:
         """Everything on disk, and the producers in a snapshot, so that the next start has nothing to scan."""
         self.abandon()
+        self.finish_swap()
         take_snapshot(self.producers, self.snapshots)
         self.segments.active.seal()  # so that its indexes are synced as well
         self.flush.now(self)
         for segment in self.segments:
             segment.close()
-        self.delete_expired_files(now_ms)
+        while self.delete_expired_file(now_ms):
+            pass
 
-    def delete_expired_files(self, now_ms: int) -> int:
-        """Segments that retention took away and whose `file.delete.delay.ms` is over; how many."""
-        due = [each for each in self.deleted if each.due_ms <= now_ms]
-        self.deleted = [each for each in self.deleted if each.due_ms > now_ms]
-        for each in due:
-            each.segment.delete()
-            if each.snapshot_path is not None:
-                remove_if_present(self.fs, each.snapshot_path)
-        return len(due)
+    def delete_expired_file(self, now_ms: int) -> bool:
+        """A segment that retention took away and whose `file.delete.delay.ms` is over; whether there was one."""
+        index = next((index for index, each in enumerate(self.deleted) if each.due_ms <= now_ms), None)
+        if index is None:
+            return False
+        gone = self.deleted.pop(index)
+        gone.segment.delete()
+        if gone.snapshot_path is not None:
+            remove_if_present(self.fs, gone.snapshot_path)
+        return True
 
     def directory_renamed(self, directory: str) -> None:
         """The partition's directory has another name: it is to be deleted, or has been moved."""
@@ -352,6 +371,10 @@ class Log:
         self.directory = self.snapshots.directory = directory
         for segment in [*self.segments, *(each.segment for each in self.deleted)]:
             segment.directory_renamed(directory)
+
+
+def _refused_while_cut(log: Log) -> Refused:
+    return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{log.directory}: a cut is on its way to the disk")
 
 
 def index_settings(config: TopicConfig) -> IndexSettings:

@@ -74,6 +74,8 @@ class GroupCommit:
         transaction_version: int | None = None,
     ) -> Append | Refused:
         run = self._run_for(validated, now_ms)
+        if isinstance(run, Refused):
+            return run
         outcome = run.producers.stage(validated.batches, origin, guard=guard, transaction_version=transaction_version)
         if isinstance(outcome, Refused):
             return outcome
@@ -111,17 +113,33 @@ class GroupCommit:
             self._appends.append(append)
         return append
 
-    def _run_for(self, validated: Validated, now_ms: int) -> Run:
+    def _run_for(self, validated: Validated, now_ms: int) -> Run | Refused:
         """The run that takes this append: the last one, or a new one. It is not among the runs yet, since the
         producers may refuse the append."""
         log = self._log
-        if not self._runs:
+        last = self._runs[-1] if self._runs else None
+        if last is None:
             incoming = Incoming(validated.size_bytes, validated.last_offset, validated.max_timestamp)
-            return Run(log.producers.begin(), self._roll_offset(validated), log.should_roll(incoming, now_ms))
-        last = self._runs[-1]
-        if not self._overflows(last, validated, now_ms):
-            return last
-        return Run(last.producers.follow(self.end_offset), self._roll_offset(validated), rolls=True)
+            rolls = log.should_roll(incoming, now_ms)
+        else:
+            rolls = self._overflows(last, validated, now_ms)
+        if rolls and self._hides_loss(validated):
+            log.flush.ask(log)
+            return Refused(
+                ErrorCode.KAFKA_STORAGE_ERROR,
+                f"{log.directory}: what precedes offset {validated.first_offset} is not durable yet",
+            )
+        if last is None:
+            return Run(log.producers.begin(), self._roll_offset(validated), rolls)
+        return Run(last.producers.follow(self.end_offset), self._roll_offset(validated), rolls=True) if rolls else last
+
+    def _hides_loss(self, validated: Validated) -> bool:
+        """A segment that begins too far behind the one before it looks the same to recovery as one whose predecessors
+        a power loss has taken. So it is made only when all before it is durable: rare, and the sender comes again."""
+        durable_to = self._log.flush.recovery_point
+        if self._log.flush.is_new:
+            return True
+        return validated.last_offset - durable_to > MAX_INT32 and durable_to < self.end_offset
 
     def _roll_offset(self, validated: Validated) -> int:
         """A new segment begins where the log ends, even if its first batch (of a follower) begins later: so recovery

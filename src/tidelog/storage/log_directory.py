@@ -5,8 +5,9 @@
 Directories fail one by one: what is here shares nothing with another. A full disk is not a failure. Below the reserve
 (`log.dir.reserved.bytes`) appends are refused, turn by turn, so they resume by themselves when there is room.
 
-The checkpoints are written as a whole, for all logs of the directory, and wait for the disk: a few small files once a
-minute. Before a truncation it must be so: see `prepare_truncation`.
+The checkpoints are written as a whole, for all logs of the directory, off the loop (`offsets_checkpoint`). Some steps
+wait for them: a log is cut only when its recovery point is lower on disk (`lower`), a segment goes only when the log
+start behind it is there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,17 +20,20 @@ from tidelog.ports.files import FileSystem, Lock
 from tidelog.ports.paths import join
 from tidelog.storage.checkpoint_errors import CorruptCheckpointError, CorruptCleanShutdownError
 from tidelog.storage.checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     read_offsets,
-    write_offsets,
 )
 from tidelog.storage.clean_shutdown import read_clean_shutdown, remove_clean_shutdown, write_clean_shutdown
+from tidelog.storage.cleaner.cleaner_offsets import CleanerOffsets
 from tidelog.storage.errors import LogError
 from tidelog.storage.log import Log
 from tidelog.storage.log_loader import StoredOffsets
 from tidelog.storage.meta_properties import MetaProperties, read_meta_properties
+from tidelog.storage.offsets_checkpoint import Offsets, OffsetsCheckpoint
+from tidelog.storage.operations import GIVE_WAY, Operation, Steps
 
 LOCK_NAME = ".lock"
 NO_BROKER_EPOCH = -1
@@ -42,15 +46,22 @@ class LogDirectory:
         self.reserved_bytes = reserved_bytes
         self.fault: StorageFault | None = None  # why it is offline
         self.logs: dict[TopicPartition, Log] = {}
+        self.futures: dict[TopicPartition, Log] = {}  # copies of logs of other directories, under way (`log_moves`)
         self.corrupt: dict[TopicPartition, LogError] = {}  # set aside, untouched
         self.problems: list[str] = []  # found wrong at the start, and dealt with
         self.meta: MetaProperties | None = None
         self.was_clean = False
         self.broker_epoch = NO_BROKER_EPOCH  # of the broker that stopped here in order
+        self.cleaner_offsets = CleanerOffsets(fs, path)
         self._lock: Lock | None = None
-        self._recovery_points: dict[TopicPartition, int] = {}  # the three as they are on disk
-        self._log_starts: dict[TopicPartition, int] = {}
-        self._high_watermarks: dict[TopicPartition, int] = {}
+        self.leaving: dict[TopicPartition, Operation] = {}  # deleted, but a power loss may still bring them back
+        self.moved_away: dict[TopicPartition, None] = {}  # to another directory, but not durably yet (`log_move`)
+        self.departing: dict[TopicPartition, None] = {}  # of those, the ones that wait for the next `departure`
+        self.departure: Operation | None = None
+        self.start_limits: Offsets = {}  # of logs that are about to be cut below their start
+        self._recovery_points = OffsetsCheckpoint(fs, join(path, RECOVERY_POINT_CHECKPOINT))
+        self._log_starts = OffsetsCheckpoint(fs, join(path, LOG_START_OFFSET_CHECKPOINT))
+        self._high_watermarks = OffsetsCheckpoint(fs, join(path, REPLICATION_OFFSET_CHECKPOINT))
 
     @property
     def is_online(self) -> bool:
@@ -76,9 +87,10 @@ class LogDirectory:
         self._lock = self.fs.lock(join(self.path, LOCK_NAME))
         self.meta = read_meta_properties(self.fs, self.path)
         self._read_clean_shutdown()
-        self._recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
-        self._log_starts = self._read(LOG_START_OFFSET_CHECKPOINT)
-        self._high_watermarks = self._read(REPLICATION_OFFSET_CHECKPOINT)
+        self._recovery_points.durable = self._read(RECOVERY_POINT_CHECKPOINT)
+        self._log_starts.durable = self._read(LOG_START_OFFSET_CHECKPOINT)
+        self._high_watermarks.durable = self._read(REPLICATION_OFFSET_CHECKPOINT)
+        self.cleaner_offsets.load(self._read(CLEANER_OFFSET_CHECKPOINT))
 
     def _read_clean_shutdown(self) -> None:
         """Removed, durably, before anything else happens here: it speaks of the last stop and of no other."""
@@ -102,9 +114,9 @@ class LogDirectory:
 
     def stored_offsets(self, partition: TopicPartition) -> StoredOffsets:
         return StoredOffsets(
-            self._recovery_points.get(partition, 0),
-            self._log_starts.get(partition, 0),
-            self._high_watermarks.get(partition, 0),
+            self._recovery_points.durable.get(partition, 0),
+            self._log_starts.durable.get(partition, 0),
+            self._high_watermarks.durable.get(partition, 0),
         )
 
     # Space
@@ -113,62 +125,89 @@ class LogDirectory:
         """Whether an append leaves the reserve alone."""
         return self.fs.space(self.path).usable_bytes - size_bytes >= self.reserved_bytes
 
+    def _all_logs(self) -> dict[TopicPartition, Log]:
+        """Those with an entry in the checkpoints. No partition is in both: nothing is moved to where it is."""
+        return {**self.logs, **self.futures} if self.futures else self.logs
+
+    def has(self, log: Log) -> bool:
+        return self._all_logs().get(log.topic_partition) is log
+
     # Checkpoints
 
-    def checkpoint_recovery_points(self) -> None:
-        self._write_recovery_points({each: log.flush.checkpoint for each, log in self.logs.items()})
+    def checkpoint(self) -> Steps:
+        """All three, one after the other."""
+        yield from self._recovery_points.write(self._current_recovery_points)
+        yield GIVE_WAY
+        yield from self.checkpoint_log_starts()
+        yield GIVE_WAY
+        yield from self._high_watermarks.write(self._current_high_watermarks)
 
-    def _write_recovery_points(self, offsets: Mapping[TopicPartition, int]) -> None:
+    def checkpoint_log_starts(self) -> Steps:
+        yield from self._log_starts.write(self._current_log_starts)
+
+    def _current_recovery_points(self) -> Offsets:
         """A log that was set aside keeps what it had: it is what its damage was found by."""
-        kept = {each: self._recovery_points[each] for each in self.corrupt if each in self._recovery_points}
-        self._recovery_points = self._write(RECOVERY_POINT_CHECKPOINT, {**offsets, **kept})
+        offsets = {each: log.flush.checkpoint for each, log in self._all_logs().items()}
+        return offsets | self._kept(self._recovery_points)
 
-    def checkpoint_log_starts(self) -> None:
+    def _current_log_starts(self) -> Offsets:
         """Every start but 0: which segments are there is no proof of where the log starts after a crash."""
-        starts = {each: log.log_start_offset for each, log in self.logs.items() if log.log_start_offset}
-        kept = {each: self._log_starts[each] for each in self.corrupt if each in self._log_starts}
-        if self._log_starts != {**starts, **kept}:
-            self._log_starts = self._write(LOG_START_OFFSET_CHECKPOINT, {**starts, **kept})
+        starts = {each: log.log_start_offset for each, log in self._all_logs().items() if log.log_start_offset}
+        for partition, limit in self.start_limits.items():
+            if starts.get(partition, 0) > limit:
+                starts[partition] = limit
+        return starts | self._kept(self._log_starts)
 
-    def checkpoint_high_watermarks(self) -> None:
-        marks = {each: log.high_watermark for each, log in self.logs.items()}
-        self._high_watermarks = self._write(REPLICATION_OFFSET_CHECKPOINT, marks)
+    def _current_high_watermarks(self) -> Offsets:
+        return {each: log.high_watermark for each, log in self._all_logs().items()}
 
-    def _write(self, name: str, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
-        write_offsets(self.fs, join(self.path, name), offsets)
-        return offsets
+    def _kept(self, checkpoint: OffsetsCheckpoint) -> Offsets:
+        kept = [*self.corrupt, *self.moved_away]
+        return {each: checkpoint.durable[each] for each in kept if each in checkpoint.durable}
 
     def durable_log_start(self, partition: TopicPartition) -> int:
-        return self._log_starts.get(partition, 0)
+        return self._log_starts.durable.get(partition, 0)
+
+    def lower(self, durable: Mapping[TopicPartition, int], starts: Mapping[TopicPartition, int]) -> Steps:
+        """Before logs are cut, or made anew (both 0): recovery must not take for durable what comes in place of what
+        is cut, nor begin the log behind its end. What the logs say themselves, and `start_limits`, must be low enough
+        already. Costs nothing where the checkpoints are, too."""
+        while any(self._recovery_points.may_exceed(each, offset) for each, offset in durable.items()):
+            yield from self._recovery_points.write(self._current_recovery_points)
+        while any(self._log_starts.may_exceed(each, offset) for each, offset in starts.items()):
+            yield from self._log_starts.write(self._current_log_starts)
+        yield from self.cleaner_offsets.begin_lower(durable)
 
     def prepare_truncation(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Before logs are cut at these offsets (or made anew, at 0): recovery must not take for durable what comes in
-        place of what is cut. Costs nothing where the checkpoints are low enough already."""
+        """`lower` for these logs, waiting for the disk: at the start of a broker."""
         offsets = dict(offsets)
         for partition, offset in offsets.items():
-            log = self.logs.get(partition)
+            log = self._all_logs().get(partition)
             if log is not None:
                 offsets[partition] = log.end_if_truncated_to(offset)
                 log.flush.recovery_point = min(log.flush.recovery_point, offsets[partition])
-        if any(self._recovery_points.get(each, 0) > offset for each, offset in offsets.items()):
-            points = {each: log.flush.checkpoint for each, log in self.logs.items()}
-            self._write_recovery_points(
-                {**points, **{each: min(points.get(each, 0), o) for each, o in offsets.items()}}
-            )
-        if any(self._log_starts.get(each, 0) > offset for each, offset in offsets.items()):
-            starts = {each: min(start, offsets.get(each, start)) for each, start in self._log_starts.items()}
-            self._log_starts = self._write(LOG_START_OFFSET_CHECKPOINT, starts)
+        if any(self._recovery_points.may_exceed(each, offset) for each, offset in offsets.items()):
+            self._recovery_points.write_now(self._current_recovery_points())
+        if any(self._log_starts.may_exceed(each, offset) for each, offset in offsets.items()):
+            starts = self._log_starts.durable.items()
+            self._log_starts.write_now({each: min(start, offsets.get(each, start)) for each, start in starts})
+        self.cleaner_offsets.lower(offsets)
+
+    def is_free(self, partition: TopicPartition) -> bool:
+        """Whether a log of this name can be made at once: no checkpoint speaks of an older one."""
+        known = self._recovery_points.may_exceed(partition, 0) or self._log_starts.may_exceed(partition, 0)
+        return partition not in self.leaving and not known and not self.cleaner_offsets.get(partition)
 
     # Stopping
 
     def close(self, broker_epoch: int, now_ms: int) -> None:
         """Everything durable, then the checkpoints, then the marker that says so. No marker where a log was set aside:
         the next start must look at it again."""
-        for log in self.logs.values():
+        for log in self._all_logs().values():
             log.close(now_ms)
-        self.checkpoint_recovery_points()
-        self.checkpoint_log_starts()
-        self.checkpoint_high_watermarks()
+        self._recovery_points.write_now(self._current_recovery_points())
+        self._log_starts.write_now(self._current_log_starts())
+        self._high_watermarks.write_now(self._current_high_watermarks())
         if not self.corrupt:
             write_clean_shutdown(self.fs, self.path, broker_epoch)
         self.release()
@@ -183,4 +222,4 @@ def emptiest(directories: Iterable[LogDirectory], cordoned: Iterable[str] = ()) 
     """Where a new partition goes: to the online directory with the fewest, in the order of `log.dirs` among equals."""
     shut = list(cordoned)
     open_ones = [each for each in directories if each.is_online and each.path not in shut and "*" not in shut]
-    return min(open_ones, key=lambda each: len(each.logs) + len(each.corrupt), default=None)
+    return min(open_ones, key=lambda each: len(each.logs) + len(each.futures) + len(each.corrupt), default=None)

@@ -4,6 +4,7 @@
     .cleaned, .swap          a compaction under way is completed or forgotten (`cleaner.swap`)
     an index without a log   removed
     segments                 opened; only their sizes are read after a clean stop
+    one that overflowed      split (`segment_split`)
     an index that is missing or makes no sense: its segment, and all behind it, are scanned as after an unclean stop
     epochs, producers        read, or rebuilt where the file is damaged
 
@@ -22,11 +23,12 @@ from tidelog.ports.files import FileSystem
 from tidelog.ports.paths import join, parent_of
 from tidelog.records.compression import Inflater
 from tidelog.storage.append_rules import append_rules
-from tidelog.storage.checkpoint_errors import CorruptCheckpointError
+from tidelog.storage.checkpoint_errors import CorruptCheckpointError, CorruptPartitionMetadataError
 from tidelog.storage.cleaner.swap import complete_swap
 from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.errors import CorruptIndexError
+from tidelog.storage.errors import CorruptIndexError, SegmentOverflowError
 from tidelog.storage.flush import Flush
+from tidelog.storage.flush_queue import FlushQueue
 from tidelog.storage.leader_epochs import LeaderEpochs
 from tidelog.storage.log import Log, index_settings, roll_jitter_ms
 from tidelog.storage.log_segments import LogSegments
@@ -34,6 +36,7 @@ from tidelog.storage.names import (
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
+    MAX_INT64,
     NO_SUFFIX,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
@@ -42,12 +45,19 @@ from tidelog.storage.names import (
     parse_segment_name,
     segment_name,
 )
-from tidelog.storage.partition_metadata import read_partition_metadata, write_partition_metadata
+from tidelog.storage.partition_metadata import (
+    PARTITION_METADATA,
+    encode_partition_metadata,
+    read_partition_metadata,
+)
 from tidelog.storage.producer_replay import rebuild_epochs, rebuild_producers
 from tidelog.storage.producer_snapshots import ProducerSnapshots
 from tidelog.storage.producer_state import ProducerState, ProducerStateConfig
 from tidelog.storage.recovery import Truncation, recover
 from tidelog.storage.segment import Segment
+from tidelog.storage.segment_split import split_overflowed
+from tidelog.storage.small_files import write_whole
+from tidelog.storage.truncation_at_start import begin_anew_at_start
 
 
 @dataclass(slots=True)
@@ -57,6 +67,7 @@ class LogContext:
     descriptors: Descriptors
     producer_config: ProducerStateConfig = field(default_factory=ProducerStateConfig)
     inflater: Inflater = field(default_factory=Inflater)
+    flush_queue: FlushQueue = field(default_factory=FlushQueue)
 
     @property
     def fs(self) -> FileSystem:
@@ -83,18 +94,24 @@ def create_log(
     context: LogContext,
     directory: str,
     topic_partition: TopicPartition,
-    topic_id: Uuid,
+    topic_id: Uuid | None,
     config: TopicConfig,
     now_ms: int,
+    start_offset: int = 0,
 ) -> Log:
-    """A new log in a new directory. Its name is durable after the first flush, like everything else in it; but for
-    the topic's id, which must be there before any record is."""
+    """A new log in a new directory. Its name is durable after the first flush, like everything else in it, the topic's
+    id included: no record counts as durable before it."""
     context.fs.make_directory(directory)
-    write_partition_metadata(context.fs, directory, topic_id)
     log = _log(context, directory, topic_partition, config, LogSegments(), LeaderEpochs(), [], StoredOffsets())
     log.topic_id = topic_id
-    log.segments.add(log.create_segment(0, now_ms))
+    if topic_id is not None:
+        write_whole(context.fs, join(directory, PARTITION_METADATA), encode_partition_metadata(topic_id))
+        log.flush.unsynced_files[PARTITION_METADATA] = None
+    log.segments.add(log.create_segment(start_offset, now_ms))
+    if start_offset:
+        log.begin_at(start_offset)
     log.flush.note_names([parent_of(directory)])
+    log.flush.is_new = True
     return log
 
 
@@ -110,20 +127,71 @@ def load_log(
 ) -> LoadedLog:
     """`is_clean`: the broker stopped in order. CorruptSegmentError (or another LogError) when the log is damaged where
     it was durable; its `.log` files are then as they were."""
+    known = (context, directory, topic_partition, config, stored, now_ms)
+    try:
+        return _load(*known, is_clean=is_clean, whole_to=stored.recovery_point)
+    except SegmentOverflowError:  # whole batches all the same, as the scan found
+        return _load(*known, is_clean=is_clean, whole_to=MAX_INT64)
+
+
+def _load(
+    context: LogContext,
+    directory: str,
+    topic_partition: TopicPartition,
+    config: TopicConfig,
+    stored: StoredOffsets,
+    now_ms: int,
+    *,
+    is_clean: bool,
+    whole_to: int,
+) -> LoadedLog:
     names = _tidy(context, directory)
     segments = _open_segments(context, directory, names, config, topic_partition, now_ms)
+    splits = split_overflowed(context.descriptors, directory, segments, whole_to)
+    if splits:
+        names = _tidy(context, directory)
+        segments = _open_segments(context, directory, names, config, topic_partition, now_ms)
     epochs, problems = _load_epochs(context.fs, directory)
+    problems += map(str, splits)
     log = _log(context, directory, topic_partition, config, segments, epochs or LeaderEpochs(), names, stored)
     if not len(segments):
         segments.add(log.create_segment(stored.log_start_offset, now_ms))
+        log.flush.is_new = True
     loaded = LoadedLog(log, problems=problems)
     _find_end(loaded, names, stored, now_ms, is_clean)
     _settle(loaded, stored, now_ms)
     if epochs is None:
         rebuild_epochs(log)
-    metadata = read_partition_metadata(context.fs, directory)
-    log.topic_id = None if metadata is None else metadata.topic_id
+    log.topic_id = _load_topic_id(loaded, stored, is_clean)
+    if not is_clean:
+        _doubt_names(log)
+        if log.log_end_offset > log.flush.recovery_point:
+            # What was scanned is in the page cache, and under `flush.messages=1` nobody may see it before it is synced.
+            log.flush.ask(log)
     return loaded
+
+
+def _doubt_names(log: Log) -> None:
+    """The process that made the log may have died before a flush of it: its name, and the topic's, may be in the page
+    cache alone, and the next flush would call durable what a power loss takes away."""
+    log.flush.note_names([log.directory, parent_of(log.directory)])
+    if log.topic_id is not None:
+        log.flush.unsynced_files[PARTITION_METADATA] = None
+
+
+def _load_topic_id(loaded: LoadedLog, stored: StoredOffsets, is_clean: bool) -> Uuid | None:
+    """None: nobody has named it yet, or a power loss took the name before anything here was durable."""
+    log = loaded.log
+    try:
+        metadata = read_partition_metadata(log.fs, log.directory)
+    except CorruptPartitionMetadataError as error:
+        if is_clean or stored.recovery_point:
+            raise
+        loaded.problems.append(f"{error}; it was never synced, and the log has no topic id")
+        log.fs.remove_file(error.path)  # or the next start, after a stop in order, would take it for damage
+        log.flush.note_names([log.directory])
+        return None
+    return None if metadata is None else metadata.topic_id
 
 
 def _tidy(context: LogContext, directory: str) -> list[str]:
@@ -196,7 +264,7 @@ def _log(
         ProducerState(context.producer_config, stored.log_start_offset),
         ProducerSnapshots(context.fs, directory, names),
         epochs,
-        Flush(stored.recovery_point, segments.active.base_offset if len(segments) else 0),
+        Flush(stored.recovery_point, segments.active.base_offset if len(segments) else 0, context.flush_queue),
         stored.log_start_offset,
         stored.log_start_offset,
     )
@@ -211,11 +279,11 @@ def _find_end(loaded: LoadedLog, names: Sequence[str], stored: StoredOffsets, no
     if is_clean and doubtful is None:
         log.log_end_offset = log.segments.active.next_offset()
         log.flush.recovery_point = log.log_end_offset
-        loaded.problems += map(str, rebuild_producers(log, now_ms))
+        loaded.problems += map(str, rebuild_producers(log, now_ms, loaded.problems))
         return
     scan_from = stored.recovery_point if doubtful is None else min(stored.recovery_point, doubtful)
     loaded.scanned_bytes = sum(segment.size_bytes for segment in log.segments.from_offset(scan_from))
-    loaded.truncations = recover(log, scan_from, now_ms)
+    loaded.truncations = recover(log, scan_from, now_ms, loaded.problems)
     log.flush.recovery_point = min(stored.recovery_point, log.log_end_offset)
 
 
@@ -242,7 +310,7 @@ def _settle(loaded: LoadedLog, stored: StoredOffsets, now_ms: int) -> None:
     if log.log_end_offset < log.log_start_offset:
         reason = f"it ends at {log.log_end_offset}, before its start at {log.log_start_offset}: begun anew there"
         loaded.problems.append(f"{log.directory}: {reason}")
-        log.truncate_fully_and_start_at(log.log_start_offset, now_ms)
+        begin_anew_at_start(log, log.log_start_offset, now_ms)
     log.epochs.truncate_from_end(log.log_end_offset)
     log.epochs.truncate_from_start(log.log_start_offset)
     log.update_high_watermark(stored.high_watermark)

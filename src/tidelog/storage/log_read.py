@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from tidelog.model.errors import ErrorCode
-from tidelog.ports.files import FileRange
+from tidelog.ports.files import FileRange, Ticket
 from tidelog.records.header import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP
 from tidelog.storage.log import Log
 from tidelog.storage.segment import Segment
@@ -48,6 +48,15 @@ class LogRead:
     def file_range(self) -> FileRange | None:
         """To be sent; pins the file until it is released."""
         return None if self.segment is None else self.segment.file_range(self.position, self.size_bytes)
+
+    def is_cached(self) -> bool:
+        """Whether sending it would probably not wait for the disk."""
+        return self.segment is None or self.segment.is_cached(self.position, self.size_bytes)
+
+    def begin_warm(self) -> Ticket:
+        """Bring it into the page cache, off the loop. Only of a read that has something."""
+        assert self.segment is not None
+        return self.segment.begin_warm(self.position, self.size_bytes)
 
     def read_all(self) -> bytes:
         return b"" if self.segment is None else self.segment.read(self.position, self.size_bytes)
@@ -157,6 +166,8 @@ def _first_at(log: Log, timestamp: int) -> OffsetAtTime:
 
 
 def _latest_time(log: Log) -> OffsetAtTime:
-    """The record with the largest timestamp, the first one of several."""
-    latest = max(segment.max_timestamp for segment in log.segments)
+    """The record with the largest timestamp, the first one of several; of those that can be read. (Kafka may name one
+    below the log start, which a fetch would find out of range.)"""
+    start = log.log_start_offset
+    latest = max(segment.max_timestamp_from(start) for segment in log.segments.from_offset(start))
     return NOT_FOUND if latest < 0 else _first_at(log, latest)

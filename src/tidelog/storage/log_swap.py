@@ -1,34 +1,144 @@
 """The log's side of a compaction: a cleaned segment takes the place of those it was made from (`cleaner.swap`).
 
+    begin      .cleaned -> .swap             readers still have the old segments
+    proceed    the others -> .deleted        committed: readers have the new one, under its `.swap` names
+    proceed    .swap -> no suffix            over the files of the first of the old ones
+    proceed    done
+
+Between two steps the directory is synced, off the loop, and the log goes on appending and reading. What else would
+change closed segments (a truncation, closing) completes the swap first, waiting for the disk: from the first rename on
+there is no safe way back, only forward. A log that is deleted meanwhile takes its half-done swap with it.
+
 The cleaning read closed segments while the log went on. If the log was truncated, had records deleted or was moved
-meanwhile, its generation says so, and what was cleaned is thrown away.
+meanwhile, its generation says so, and what was cleaned is thrown away (`is_wanted`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 
-from tidelog.storage.cleaner.swap import remove_cleaned, swap
+from tidelog.ports.errors import DeviceFault, StorageFault
+from tidelog.ports.files import Ticket
+from tidelog.storage.cleaner.swap import commit_swap, remove_cleaned, retire_replaced
 from tidelog.storage.log import DeletedSegment, Log, index_settings
-from tidelog.storage.names import DELETED_SUFFIX, NO_SUFFIX
+from tidelog.storage.names import DELETED_SUFFIX, NO_SUFFIX, SWAP_SUFFIX
 from tidelog.storage.segment import Segment
 
 
 def swap_in(log: Log, generation: int, base_offset: int, replaced: Sequence[int], now_ms: int) -> bool:
     """Whether the `.cleaned` files at `base_offset` are now the log, in place of the segments that begin at the
     offsets in `replaced`; waits for the disk."""
-    if generation != log.generation or any(each not in log.segments.base_offsets[:-1] for each in replaced):
+    if not is_wanted(log, generation, replaced):
         remove_cleaned(log.descriptors, log.directory, base_offset)
         return False
-    swap(log.descriptors, log.directory, base_offset, replaced)
-    for offset in replaced:
-        log.segments.remove(log.segments.holding(offset))
-        if offset != base_offset:
-            snapshot_path = log.snapshots.mark_deleted(offset)
-            old = _open(log, offset, DELETED_SUFFIX, now_ms)
-            log.deleted.append(DeletedSegment(now_ms + log.config.file_delete_delay_ms, old, snapshot_path))
-    log.segments.add(_open(log, base_offset, NO_SUFFIX, now_ms))
+    LogSwap(log, base_offset, replaced, now_ms).finish()
     return True
 
 
-def _open(log: Log, base_offset: int, suffix: str, now_ms: int) -> Segment:
-    settings = index_settings(log.config)
-    return Segment.open(log.descriptors, log.directory, base_offset, settings, now_ms, suffix)
+def is_wanted(log: Log, generation: int, replaced: Sequence[int]) -> bool:
+    """Whether the log still has what was cleaned: in the same generation, neighbours, all of them closed."""
+    bases = log.segments.base_offsets
+    first = log.segments.index_of(replaced[0])
+    return generation == log.generation and list(bases[first:-1][: len(replaced)]) == list(replaced)
+
+
+def is_durable(log: Log, replaced: Sequence[int]) -> bool:
+    """Whether what is to be replaced lies below the recovery point. Recovery takes gaps between offsets for damage in a
+    log that is not compacted (any more), and a hole between segments in any log; but only past the recovery point."""
+    return log.segments.end_of(log.segments.index_of(replaced[-1]), log.log_end_offset) <= log.flush.recovery_point
+
+
+class SwapFault(DeviceFault):
+    """A swap that had begun can not go on, for whatever reason, a full disk included: the files are halfway between old
+    and new, and only a restart completes them."""
+
+
+@contextmanager
+def _committed(directory: str) -> Iterator[None]:
+    try:
+        yield
+    except StorageFault as fault:
+        raise SwapFault(directory, f"in the middle of a swap: {fault}") from fault
+
+
+class LogSwap:
+    __slots__ = ("_base_offset", "_directory", "_log", "_now_ms", "_replaced", "_steps", "has_begun", "is_done")
+
+    def __init__(self, log: Log, base_offset: int, replaced: Sequence[int], now_ms: int) -> None:
+        """Nothing happens yet. `is_wanted` must have been asked, in the same turn as `begin` or `finish`."""
+        assert log.swap is None, "one swap at a time"
+        self._log = log
+        self._directory = log.directory
+        self._base_offset = base_offset
+        self._replaced = replaced
+        self._now_ms = now_ms
+        self._steps = self._run()
+        self.has_begun = False
+        self.is_done = False
+
+    def begin(self) -> Ticket:
+        """Call `proceed` when it has completed."""
+        self._log.swap = self
+        with _committed(self._directory):
+            next(self._steps)
+            self.has_begun = True
+            return self._log.fs.begin_sync_directory(self._directory)
+
+    def proceed(self) -> Ticket | None:
+        """The sync has completed: the next one, or None when there is nothing more to do."""
+        if self.is_done or self.is_orphan:
+            self._end()
+            return None
+        with _committed(self._directory):
+            for _ in self._steps:
+                return self._log.fs.begin_sync_directory(self._directory)
+        self._end()
+        return None
+
+    def finish(self) -> None:
+        """All that is left, waiting for the disk."""
+        fs = self._log.fs
+        self._log.swap = self
+        with _committed(self._directory):
+            if self.has_begun:
+                fs.sync_directory(self._directory)
+            for _ in self._steps:
+                fs.sync_directory(self._directory)
+        self._end()
+
+    @property
+    def is_orphan(self) -> bool:
+        """The log has been deleted, or moved: its directory has another name."""
+        return self._log.directory != self._directory
+
+    def _end(self) -> None:
+        self.is_done = True
+        self._log.swap = None
+
+    def _run(self) -> Generator[None, None, None]:
+        """Each yield asks for a sync of the directory."""
+        log = self._log
+        commit_swap(log.descriptors, self._directory, self._base_offset)
+        yield
+        retire_replaced(log.descriptors, self._directory, self._base_offset, self._replaced)
+        new = self._replace_in_memory()
+        yield
+        new.change_suffix(NO_SUFFIX)
+        yield
+
+    def _replace_in_memory(self) -> Segment:
+        log = self._log
+        for offset in self._replaced:
+            log.segments.remove(log.segments.holding(offset))
+            if offset != self._base_offset:
+                snapshot_path = log.snapshots.mark_deleted(offset)
+                old = self._open(offset, DELETED_SUFFIX)
+                log.deleted.append(DeletedSegment(self._now_ms + log.config.file_delete_delay_ms, old, snapshot_path))
+        new = self._open(self._base_offset, SWAP_SUFFIX)
+        log.segments.add(new)
+        return new
+
+    def _open(self, base_offset: int, suffix: str) -> Segment:
+        log = self._log
+        return Segment.open(
+            log.descriptors, self._directory, base_offset, index_settings(log.config), self._now_ms, suffix
+        )

@@ -1,13 +1,17 @@
 """The logs of a broker, over all its log directories; and what is done to many of them together.
 
-    load -> (commit, complete, flush, retain, checkpoint)* -> close
+    load -> (commit, complete, work, begin_...)* -> close
 
 A fault that a log can not undo takes its directory offline, and with it all its partitions; the other directories go
 on. Completions of the FileSystem come in through `complete`, whoever asks for them.
+
+Between load and close nothing waits for the disk. What has to is an operation (`operations`): `begin_...` starts it,
+`complete` and `work` carry it on, a piece a turn.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition, Uuid
@@ -17,10 +21,16 @@ from tidelog.ports.paths import join, parent_of
 from tidelog.storage.log import Log
 from tidelog.storage.log_append import survives
 from tidelog.storage.log_directory import NO_BROKER_EPOCH, LogDirectory, emptiest
+from tidelog.storage.log_housekeeping import producer_expiry, removal, retention
 from tidelog.storage.log_loader import LogContext, create_log
+from tidelog.storage.log_moves import LogMoves, MoveHooks
+from tidelog.storage.log_truncation import Cut, cut_of, settle, truncation
 from tidelog.storage.logs_loading import ConfigOf, LoadProgress, load_logs
 from tidelog.storage.names import DirectoryState, marked_directory, partition_directory
-from tidelog.storage.retention import apply_retention, delete_old_segments
+from tidelog.storage.operations import GIVE_WAY, Operation, Operations, Steps
+
+# Pieces of work a turn, each about a file-system call or two: some milliseconds.
+DEFAULT_BUDGET: Final = 32
 
 
 class DirectoryFailed(NamedTuple):
@@ -34,6 +44,18 @@ class DirectoryFailed(NamedTuple):
 class DeletedDirectory(NamedTuple):
     due_ms: int
     path: str
+
+
+@dataclass(slots=True)
+class Creation:
+    """Logs that are being made. `outcomes` fills up until the operation is done."""
+
+    outcomes: dict[TopicPartition, Log | ErrorCode] = field(default_factory=dict)
+    operation: Operation | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.operation is not None and self.operation.is_done
 
 
 class Logs:
@@ -52,6 +74,13 @@ class Logs:
         self.failures: list[DirectoryFailed] = []  # not told to anybody yet: the server takes them out
         self._flushes: dict[Ticket, Log] = {}
         self._deleted: list[DeletedDirectory] = []
+        self._now_ms = 0  # as it was told last
+        self._operations = Operations(self._operation_failed)
+        hooks = MoveHooks(self._operations.begin, self._fail, self._forget_flushes, self._retire)
+        self.moves = LogMoves(context, self.directories, config_of, hooks)
+        self._cutting: dict[Log, Operation] = {}  # the latest truncation of a log
+        self._checkpoints: dict[str, Operation] = {}
+        self._retentions: dict[str, Operation] = {}
 
     # Starting and stopping
 
@@ -60,6 +89,7 @@ class Logs:
         progress = LoadProgress(now_ms)
         yield from load_logs(self._context, list(self.directories.values()), self._config_of, progress)
         self._deleted += [DeletedDirectory(now_ms, path) for path in progress.to_delete]
+        self.moves.resume()
         for directory in self.directories.values():
             self._tell_if_failed(directory)
         yield progress
@@ -73,11 +103,12 @@ class Logs:
 
     @property
     def is_flushing(self) -> bool:
-        return bool(self._flushes)
+        """Whether anything is under way: a flush, or an operation."""
+        return bool(self._flushes) or len(self._operations) > 0
 
     def close(self, broker_epoch: int, now_ms: int) -> None:
-        """In order. No flush may be under way: go on completing them until `is_flushing` is false."""
-        assert not self._flushes
+        """In order. Nothing may be under way: go on with `complete` and `work` until `is_flushing` is false."""
+        assert not self.is_flushing
         for directory in self._online():
             try:
                 directory.close(broker_epoch, now_ms)
@@ -102,16 +133,20 @@ class Logs:
         return ErrorCode.KAFKA_STORAGE_ERROR if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def create(self, partition: TopicPartition, topic_id: Uuid, now_ms: int) -> Log | ErrorCode:
-        """The log, new or not, in the directory that has the fewest."""
+        """The log, new or not, in the directory that has the fewest. KAFKA_STORAGE_ERROR also while a power loss could
+        bring a deleted log of this name back: `begin_create` waits for that."""
         found = self.find(partition)
+        if isinstance(found, Log) and found.topic_id not in (None, topic_id):
+            return ErrorCode.INCONSISTENT_TOPIC_ID  # an earlier topic of that name: it has to be deleted first
         if found != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return found
-        directory = emptiest(self.directories.values(), self.cordoned)
-        if directory is None or not directory.has_room_for(0):
+        directory = self._home_of(partition)
+        if directory is None or self._leaving(partition) is not None or not directory.is_free(partition):
             return ErrorCode.KAFKA_STORAGE_ERROR
         path = join(directory.path, partition_directory(*partition))
         try:
-            directory.prepare_truncation({partition: 0})  # a log of the same name may have been here
+            if not directory.has_room_for(0):
+                return ErrorCode.KAFKA_STORAGE_ERROR
             config = self._config_of(partition.topic)
             log = create_log(self._context, path, partition, topic_id, config, now_ms)
         except StorageFault as fault:
@@ -120,15 +155,38 @@ class Logs:
         directory.logs[partition] = log
         return log
 
+    def begin_create(self, wanted: Mapping[TopicPartition, Uuid], now_ms: int) -> "Creation":
+        """The same for many, one a piece of work, each as soon as its name is free."""
+        creation = Creation()
+        creation.operation = self._operations.begin(None, self._creation(creation, dict(wanted), now_ms))
+        return creation
+
+    def _creation(self, creation: "Creation", wanted: dict[TopicPartition, Uuid], now_ms: int) -> Steps:
+        for partition, topic_id in wanted.items():
+            while (leaving := self._leaving(partition)) is not None:
+                yield leaving
+            directory = self._home_of(partition)
+            is_new = self.find(partition) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # and not set aside
+            if directory is not None and is_new and not directory.is_free(partition):
+                # A log of the same name was here: in an earlier life of this broker, or before it was moved.
+                yield self._operations.begin(directory.path, directory.lower({partition: 0}, {partition: 0}))
+            creation.outcomes[partition] = self.create(partition, topic_id, now_ms)
+            yield GIVE_WAY
+
+    def _leaving(self, partition: TopicPartition) -> Operation | None:
+        found = [each.leaving[partition] for each in self.directories.values() if partition in each.leaving]
+        return found[0] if found else None
+
     def delete(self, partition: TopicPartition, unique: str, now_ms: int) -> None:
         """Renamed now, gone after the delay. `unique` are 32 hex digits of chance."""
+        self.moves.cancel(partition)
         log = self.get(partition)
         if log is None:
             return
         directory = self._directory_of(log)
         path = join(directory.path, marked_directory(*partition, unique, DirectoryState.DELETE))
         log.abandon()
-        self._flushes = {ticket: each for ticket, each in self._flushes.items() if each is not log}
+        self._forget_flushes(log)
         del directory.logs[partition]
         try:
             self._context.descriptors.drop_under(log.directory)
@@ -138,17 +196,67 @@ class Logs:
             return
         log.directory_renamed(path)
         self._deleted.append(DeletedDirectory(now_ms + log.config.file_delete_delay_ms, path))
+        if not directory.departing:
+            directory.departure = self._operations.begin(directory.path, self._departure(directory))
+        directory.departing[partition] = None
+        assert directory.departure is not None
+        directory.leaving[partition] = directory.departure
 
-    def truncate(self, offsets: Mapping[TopicPartition, int], now_ms: int) -> None:
-        """Cut these logs at these offsets; waits for the disk once a directory."""
+    def _departure(self, directory: LogDirectory) -> Steps:
+        """Of all that are deleted in a turn, together. The new names first: a log that comes back under its own needs
+        its offsets."""
+        yield GIVE_WAY
+        gone, directory.departing = dict.fromkeys(directory.departing, 0), {}
+        try:
+            yield [self._context.fs.begin_sync_directory(directory.path)]
+            yield from directory.lower(gone, gone)
+        finally:
+            for partition in gone:
+                directory.leaving.pop(partition, None)
+
+    def begin_truncate(
+        self, offsets: Mapping[TopicPartition, int], now_ms: int, *, is_whole: bool = False
+    ) -> list[Operation]:
+        """Cut these logs at these offsets; or, as a whole, let them begin anew there. Until it is done they take no
+        appends (`Log.is_unsettled`). One that ends with a fault and leaves its directory online has cut nothing: the
+        disk is full, and the follower tries again."""
+        begun = []
         for directory in self._online():
-            own = {each: offset for each, offset in offsets.items() if each in directory.logs}
-            try:
-                directory.prepare_truncation(own)
-                for partition, offset in own.items():
-                    directory.logs[partition].truncate_to(offset, now_ms)
-            except StorageFault as fault:
-                self._fail(directory, fault)
+            own = {directory.logs[each]: offset for each, offset in offsets.items() if each in directory.logs}
+            cuts = [cut_of(log, offset, is_whole=is_whole) for log, offset in own.items()]
+            for log in (cut.log for cut in cuts if not _cuts_anything(cut)):
+                log.epochs.truncate_from_end(log.log_end_offset)
+            cuts = [cut for cut in cuts if _cuts_anything(cut)]
+            if cuts:
+                begun.append(self._begin_cuts(directory, cuts, now_ms))
+        return begun
+
+    def _begin_cuts(self, directory: LogDirectory, cuts: Sequence[Cut], now_ms: int) -> Operation:
+        self._cutting = {log: each for log, each in self._cutting.items() if not each.is_done}
+        earlier = dict.fromkeys(self._cutting[cut.log] for cut in cuts if cut.log in self._cutting)
+        operation = self._operations.begin(directory.path, truncation(directory, cuts, now_ms, list(earlier)))
+        self._cutting.update(dict.fromkeys([cut.log for cut in cuts], operation))
+        return operation
+
+    # Moving between directories
+
+    def alter_directory(self, partition: TopicPartition, path: str, unique: str) -> ErrorCode:
+        """AlterReplicaLogDirs: begin to move the log there (`log_moves`). `unique` are 32 hex digits of chance.
+        REPLICA_NOT_AVAILABLE where there is no log yet: it will be made there."""
+        return self.moves.alter(partition, path, self.find(partition), unique, self.cordoned)
+
+    def step_moves(self, now_ms: int) -> None:
+        """A bounded piece of copying, between two turns; everything else of a move is an operation."""
+        self.moves.step(now_ms)
+
+    def _home_of(self, partition: TopicPartition) -> LogDirectory | None:
+        return self.moves.preferred(partition) or emptiest(self.directories.values(), self.cordoned)
+
+    def _forget_flushes(self, log: Log) -> None:
+        self._flushes = {ticket: each for ticket, each in self._flushes.items() if each is not log}
+
+    def _retire(self, log: Log) -> None:
+        self._deleted.append(DeletedDirectory(self._now_ms + log.config.file_delete_delay_ms, log.directory))
 
     # The turn
 
@@ -175,8 +283,14 @@ class Logs:
         fault = log.commit(now_ms)
         if fault is None:
             self._flush_if_due(directory, log, now_ms)
-        elif not survives(fault):
+        elif survives(fault):
+            self.settle(log)
+        else:
             self._fail(directory, fault)
+
+    def settle(self, log: Log) -> Operation:
+        """After a commit that failed and was undone: make that durable. Until then the log takes no appends."""
+        return self._operations.begin(self._directory_of(log).path, settle(log))
 
     def _flush_if_due(self, directory: LogDirectory, log: Log, now_ms: int) -> None:
         try:
@@ -186,9 +300,11 @@ class Logs:
             self._fail(directory, fault)
 
     def complete(self, completions: Iterable[Completion], now_ms: int) -> list[Log]:
-        """Those of our flushes among them; returns the logs of which more is durable now."""
+        """Those of our flushes and operations among them; returns the logs of which more is durable now."""
+        self._now_ms = now_ms
         advanced: dict[Log, None] = {}
         for completion in completions:
+            self._operations.complete(completion)
             log = self._flushes.pop(completion.ticket, None)
             if log is None:
                 continue
@@ -197,56 +313,53 @@ class Logs:
             if fault is not None:
                 self._fail(directory, fault)
             elif log.flush.begun is None and directory.is_online:
-                advanced[log] = None
+                if log.topic_partition not in directory.futures:  # what is durable of a copy is nobody's business
+                    advanced[log] = None
                 self._flush_if_due(directory, log, now_ms)
         return list(advanced)
 
     # From time to time
 
-    def flush_due(self, now_ms: int) -> None:
-        """Begin to sync the logs whose `flush.ms` is over."""
-        for directory in self._online():
-            for log in directory.logs.values():
-                self._flush_if_due(directory, log, now_ms)
+    def work(self, now_ms: int, budget: int = DEFAULT_BUDGET) -> bool:
+        """So many pieces of what waits for its turn, flushes that are due first; whether any is left."""
+        left = self._operations.work(self.flush_due(now_ms, budget))
+        return left == 0 or self._operations.has_work
 
-    def retain(self, now_ms: int) -> None:
-        """Delete what is due; see `retention` for the order."""
-        for directory in self._online():
-            try:
-                for log in directory.logs.values():
-                    apply_retention(log, now_ms)
-                directory.checkpoint_log_starts()
-                for partition, log in directory.logs.items():
-                    delete_old_segments(log, directory.durable_log_start(partition), now_ms)
-                    log.delete_expired_files(now_ms)
-            except StorageFault as fault:
-                self.report(directory.path, fault)
-        self._delete_directories(now_ms)
+    def flush_due(self, now_ms: int, budget: int = DEFAULT_BUDGET) -> int:
+        """Begin to sync the logs that asked for it, or whose `flush.ms` is over; returns what is left of the budget."""
+        if budget > 0:
+            for log in self._context.flush_queue.due(now_ms):
+                directory = self.directories[parent_of(log.directory)]
+                if directory.is_online and directory.has(log):
+                    self._flush_if_due(directory, log, now_ms)
+                    budget -= 1
+                    if budget <= 0:
+                        break
+        return budget
 
-    def _delete_directories(self, now_ms: int) -> None:
+    def begin_retention(self, now_ms: int) -> None:
+        """Delete what is due, logs and whole directories. Where the last one is still under way it goes on."""
+        for directory in self._online():
+            self._begin_unless_under_way(self._retentions, directory, retention(directory, now_ms))
         due = [each for each in self._deleted if each.due_ms <= now_ms]
         self._deleted = [each for each in self._deleted if each.due_ms > now_ms]
         for each in due:
-            try:
-                for name in self._context.fs.list_directory(each.path):
-                    self._context.descriptors.remove(join(each.path, name))
-                self._context.fs.remove_directory(each.path)
-            except StorageFault as fault:
-                self.report(parent_of(each.path), fault)
+            self._operations.begin(parent_of(each.path), removal(self._context.descriptors, each.path))
 
-    def checkpoint(self) -> None:
+    def begin_checkpoint(self) -> None:
+        """Write down recovery points, log starts and high watermarks. Where the last one is under way it goes on."""
         for directory in self._online():
-            try:
-                directory.checkpoint_recovery_points()
-                directory.checkpoint_log_starts()
-                directory.checkpoint_high_watermarks()
-            except StorageFault as fault:
-                self.report(directory.path, fault)
+            self._begin_unless_under_way(self._checkpoints, directory, directory.checkpoint())
 
-    def expire_producers(self, now_ms: int) -> None:
+    def _begin_unless_under_way(self, known: dict[str, Operation], directory: LogDirectory, steps: Steps) -> None:
+        last = known.get(directory.path)
+        if last is None or last.is_done:
+            known[directory.path] = self._operations.begin(directory.path, steps)
+
+    def begin_expiry(self, now_ms: int) -> None:
+        """Forget producers that have been silent for too long."""
         for directory in self._online():
-            for log in directory.logs.values():
-                log.producers.expire(now_ms)
+            self._operations.begin(directory.path, producer_expiry(directory, now_ms))
 
     # Failing
 
@@ -254,6 +367,10 @@ class Logs:
         """A fault under this log directory, wherever it was met (a read, say): offline, unless it passes by itself."""
         if not survives(fault):
             self._fail(self.directories[path], fault)
+
+    def _operation_failed(self, operation: Operation, fault: StorageFault) -> None:
+        assert operation.directory is not None, "what is of no directory handles its faults"
+        self.report(operation.directory, fault)
 
     def _fail(self, directory: LogDirectory, fault: StorageFault) -> None:
         if directory.is_online:
@@ -263,11 +380,17 @@ class Logs:
     def _tell_if_failed(self, directory: LogDirectory) -> None:
         if directory.fault is not None:
             self.failures.append(DirectoryFailed(directory.path, directory.fault, list(directory.logs)))
-            gone = {id(log) for log in directory.logs.values()}
+            gone = {id(log) for log in (*directory.logs.values(), *directory.futures.values())}
             self._flushes = {ticket: log for ticket, log in self._flushes.items() if id(log) not in gone}
+            self._operations.drop(directory.path, directory.fault)
+            self.moves.directory_failed(directory)
 
     def _directory_of(self, log: Log) -> LogDirectory:
         return self.directories[parent_of(log.directory)]
 
     def _online(self) -> list[LogDirectory]:
         return [directory for directory in self.directories.values() if directory.is_online]
+
+
+def _cuts_anything(cut: Cut) -> bool:
+    return cut.is_whole or cut.offset < cut.log.log_end_offset

@@ -11,15 +11,14 @@ from tidelog.config.topic_config import TopicConfig
 from tidelog.model.ids import TopicPartition
 from tidelog.ports.errors import LockHeld, StorageFault
 from tidelog.ports.paths import join
-from tidelog.storage.checkpoint_errors import CorruptFileError
-from tidelog.storage.errors import InvalidNameError, LogError
+from tidelog.storage.errors import LogError, way_out
 from tidelog.storage.log_directory import LogDirectory
 from tidelog.storage.log_loader import LogContext, load_log
-from tidelog.storage.names import LOG_SUFFIX, DirectoryState, parse_partition_directory, parse_segment_name
+from tidelog.storage.names import LOG_SUFFIX, DirectoryState, parse_segment_name
+from tidelog.storage.partition_directories import FoundDirectory, Partitions, find_directories, resolve
 from tidelog.storage.recovery import Truncation
 
 ConfigOf = Callable[[str], TopicConfig]  # by topic
-METADATA_LOG = "__cluster_metadata-0"  # the quorum loads it for itself
 
 
 @dataclass(slots=True)
@@ -34,7 +33,7 @@ class LoadProgress:
     truncations: list[tuple[TopicPartition, Truncation]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     to_delete: list[str] = field(default_factory=list)  # directories of deleted partitions
-    set_aside: list[str] = field(default_factory=list)  # stray and future ones: for others to decide
+    set_aside: list[str] = field(default_factory=list)  # stray ones and the like: for others to decide
 
     def remaining_ms(self, now_ms: int) -> int | None:
         """As long as the rest takes at the pace so far; None as long as nothing can be said."""
@@ -44,9 +43,7 @@ class LoadProgress:
 
 @dataclass(slots=True)
 class _Pending:
-    directory: LogDirectory
-    partition: TopicPartition
-    path: str
+    found: FoundDirectory
     bytes_to_scan: int
 
 
@@ -54,43 +51,39 @@ def load_logs(
     context: LogContext, directories: list[LogDirectory], config_of: ConfigOf, progress: LoadProgress
 ) -> Iterator[LoadProgress]:
     """LockHeld leaves it at once: another broker is running on one of the directories. Send the time in."""
-    pending: list[_Pending] = []
+    found: list[FoundDirectory] = []
     for directory in directories:
         try:
             directory.open()
-            pending += _find(directory, progress)
+            found += find_directories(directory, progress.problems)
         except LockHeld:
             raise
         except StorageFault as fault:
             directory.take_offline(fault)
         progress.problems += directory.problems
+    pending = _plan(resolve(directories, found), progress)
     progress.logs_total = len(pending)
     progress.bytes_total = sum(each.bytes_to_scan for each in pending)
+    yield progress  # the directories are ours; what the logs' topics are configured to be may be found out by now
     for each in pending:
-        if each.directory.is_online:
-            _load(context, each, config_of, progress)
+        if each.found.directory.is_online:
+            _load(context, each.found, config_of, progress)
         progress.logs_done += 1
         progress.bytes_done += each.bytes_to_scan
         yield progress
 
 
-def _find(directory: LogDirectory, progress: LoadProgress) -> list[_Pending]:
-    found = []
-    for name in directory.fs.list_directory(directory.path):
-        path = join(directory.path, name)
+def _plan(partitions: Partitions, progress: LoadProgress) -> list[_Pending]:
+    progress.problems += partitions.problems
+    progress.to_delete += partitions.to_delete
+    progress.set_aside += partitions.set_aside
+    pending = []
+    for each in [*partitions.logs, *partitions.futures]:
         try:
-            partition, state = parse_partition_directory(name)
-        except InvalidNameError as error:
-            if directory.fs.stat(path).is_directory:
-                progress.problems.append(f"{error}; left alone")
-            continue
-        if name == METADATA_LOG:
-            continue
-        if state is DirectoryState.CURRENT:
-            found.append(_Pending(directory, partition, path, _bytes_to_scan(directory, partition, path)))
-        else:
-            (progress.to_delete if state is DirectoryState.DELETE else progress.set_aside).append(path)
-    return found
+            pending.append(_Pending(each, _bytes_to_scan(each.directory, each.partition, each.path)))
+        except StorageFault as fault:
+            each.directory.take_offline(fault)
+    return pending
 
 
 def _bytes_to_scan(directory: LogDirectory, partition: TopicPartition, path: str) -> int:
@@ -105,29 +98,36 @@ def _bytes_to_scan(directory: LogDirectory, partition: TopicPartition, path: str
     return sum(directory.fs.stat(join(path, name)).size for name in scanned)
 
 
-def _load(context: LogContext, pending: _Pending, config_of: ConfigOf, progress: LoadProgress) -> None:
-    directory, partition = pending.directory, pending.partition
-    stored = directory.stored_offsets(partition)
+def _load(context: LogContext, found: FoundDirectory, config_of: ConfigOf, progress: LoadProgress) -> None:
+    directory, partition = found.directory, found.partition
     try:
         loaded = load_log(
             context,
-            pending.path,
+            found.path,
             partition,
             config_of(partition.topic),
-            stored,
+            directory.stored_offsets(partition),
             progress.started_ms,
             is_clean=directory.was_clean,
         )
     except LogError as error:
-        directory.corrupt[partition] = error
-        progress.problems.append(f"{partition} is damaged where it was durable, and set aside: {error}")
-    except CorruptFileError as error:
-        directory.corrupt[partition] = LogError(error.path, error.reason)
-        progress.problems.append(f"{partition} is set aside: {error}")
+        _set_aside(found, error, progress)
     except StorageFault as fault:
         directory.take_offline(fault)
         progress.problems.append(f"{directory.path} is offline: {fault}")
     else:
-        directory.logs[partition] = loaded.log
+        is_future = found.state is DirectoryState.FUTURE
+        (directory.futures if is_future else directory.logs)[partition] = loaded.log
         progress.truncations += [(partition, each) for each in loaded.truncations]
         progress.problems += loaded.problems
+
+
+def _set_aside(found: FoundDirectory, error: LogError, progress: LoadProgress) -> None:
+    """The copy of a move is not worth it: the log is there, and the move can be asked for again."""
+    if found.state is DirectoryState.FUTURE:
+        progress.to_delete.append(found.path)
+        progress.problems.append(f"{error}; the copy is deleted, and the move of {found.partition} is off")
+        return
+    found.directory.corrupt[found.partition] = error
+    words = f"{found.partition} is damaged where it was durable, and set aside: {error}"
+    progress.problems.append(f"{words}; {way_out(found.path)}")

@@ -99,6 +99,11 @@ def parse_partition_directory(name: str) -> PartitionDirectory:
     return PartitionDirectory(TopicPartition(topic, int(partition)), state)
 
 
+def unique_of(name: str) -> str:
+    """The unique part of the name of a marked directory."""
+    return name.removesuffix(_state_of(name).value).rpartition(".")[2]
+
+
 def _state_of(name: str) -> DirectoryState:
     for state in (DirectoryState.DELETE, DirectoryState.FUTURE, DirectoryState.STRAY):
         if name.endswith(state.value):

@@ -7,20 +7,21 @@ without a sync, since its checksum tells a torn one and the log can replace it; 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tidelog.ports.durable import write_fully
 from tidelog.ports.errors import DiskFull
-from tidelog.ports.files import OpenMode, Ticket
+from tidelog.ports.files import Ticket
 from tidelog.records.header import CONTROL_FLAG, TRANSACTIONAL_FLAG
 from tidelog.records.kernels_walk import BatchIndex, walk
-from tidelog.storage.appended import AppendedBatch, AppendOrigin
+from tidelog.storage.appended import AppendedBatch, AppendOrigin, Refused
 from tidelog.storage.checkpoint_errors import CorruptSnapshotError
 from tidelog.storage.errors import CorruptSegmentError
 from tidelog.storage.markers import marker_of
+from tidelog.storage.operations import GIVE_WAY, Steps
 from tidelog.storage.producer_snapshot import encode_snapshot
 from tidelog.storage.producer_snapshots import reload
 from tidelog.storage.producer_state import CompletedTransaction, ProducerState
 from tidelog.storage.segment import Segment
 from tidelog.storage.segment_scan import CHUNK_BYTES
+from tidelog.storage.small_files import begin_sync_path, sync_path, write_whole
 from tidelog.storage.transaction_index import AbortedTxn
 
 if TYPE_CHECKING:
@@ -29,45 +30,28 @@ if TYPE_CHECKING:
 
 def snapshot_at_roll(log: "Log", offset: int) -> None:
     """The producers as they are at the base offset of the new segment. No room for it is no reason to stop."""
-    file = None
     try:
-        file = log.fs.open(log.snapshots.path(offset), OpenMode.CREATE)
-        file.truncate(0)
-        write_fully(file, 0, [encode_snapshot(log.producers.producers.values())])
+        write_whole(log.fs, log.snapshots.path(offset), encode_snapshot(log.producers.producers.values()))
     except DiskFull:
         log.snapshots.remove(offset)
         return
-    finally:
-        if file is not None:
-            file.close()
     log.snapshots.add(offset)
     log.producers.snapshot_offset = offset
     log.unsynced_snapshots.append(offset)
 
 
 def begin_sync_snapshots(log: "Log") -> list[Ticket]:
-    """Those written since the last flush, unless truncation or retention has taken them away."""
-    return [_begin_sync(log, each) for each in log.unsynced_snapshots if each in log.snapshots.offsets]
-
-
-def _begin_sync(log: "Log", offset: int) -> Ticket:
-    """Not by way of the descriptors: snapshots are removed and made again behind their back."""
-    file = log.fs.open(log.snapshots.path(offset), OpenMode.WRITE)
-    try:
-        return log.fs.begin_sync(file)
-    finally:
-        file.close()  # when the sync is done with it
+    """Those written since the last flush, unless truncation or retention has taken them away. Not by way of the
+    descriptors: snapshots are removed and made again behind their back."""
+    paths = [log.snapshots.path(each) for each in log.unsynced_snapshots if each in log.snapshots.offsets]
+    return [begin_sync_path(log.fs, path) for path in paths]
 
 
 def sync_snapshots(log: "Log") -> None:
     """The same, waiting for the disk."""
     for offset in log.unsynced_snapshots:
         if offset in log.snapshots.offsets:
-            file = log.fs.open(log.snapshots.path(offset), OpenMode.WRITE)
-            try:
-                file.sync()
-            finally:
-                file.close()
+            sync_path(log.fs, log.snapshots.path(offset))
 
 
 def index_aborted(segment: Segment, completed: Iterable[CompletedTransaction]) -> None:
@@ -81,24 +65,53 @@ def index_aborted(segment: Segment, completed: Iterable[CompletedTransaction]) -
                 segment.seal()  # the log rolled in the same commit: write this too
 
 
-def rebuild_producers(log: "Log", now_ms: int) -> list[CorruptSnapshotError]:
+def rebuild_producers(log: "Log", now_ms: int, problems: list[str] | None = None) -> list[CorruptSnapshotError]:
     """From the latest snapshot that is of use and the log behind it; returns the snapshots that were damaged."""
-    damaged = reload(log.producers, log.snapshots, log.log_start_offset, log.log_end_offset, now_ms)
-    for segment in log.segments.from_offset(log.producers.map_end_offset):
-        if segment.base_offset < log.log_end_offset:  # recovery has not come to the others yet
-            for data, batches in _batches_from(segment, log.producers.map_end_offset):
-                replay(log.producers, data, batches)
-    log.producers.map_end_offset = log.log_end_offset
+    damaged: list[CorruptSnapshotError] = []
+    for _ in rebuild_steps(log, now_ms, damaged, problems):
+        pass
     return damaged
 
 
-def replay(producers: ProducerState, data: bytes, batches: BatchIndex) -> list[CompletedTransaction]:
+def rebuild_steps(
+    log: "Log",
+    now_ms: int,
+    damaged: list[CorruptSnapshotError] | None = None,
+    problems: list[str] | None = None,
+) -> Steps:
+    """The same in pieces. The log has its old producers until the new ones are complete."""
+    state = log.producers
+    if state.map_end_offset != log.log_end_offset:
+        state = ProducerState(state.config, log.log_start_offset)
+        state.verifications = log.producers.verifications
+    found = reload(state, log.snapshots, log.log_start_offset, log.log_end_offset, now_ms)
+    if damaged is not None:
+        damaged += found
+    yield GIVE_WAY
+    for segment in log.segments.from_offset(state.map_end_offset):
+        if segment.base_offset < log.log_end_offset:  # recovery has not come to the others yet
+            for data, batches in _batches_from(segment, state.map_end_offset):
+                replay(state, data, batches, problems)
+                yield GIVE_WAY
+    state.map_end_offset = log.log_end_offset
+    log.producers = state
+
+
+def replay(
+    producers: ProducerState, data: bytes, batches: BatchIndex, problems: list[str] | None = None
+) -> list[CompletedTransaction]:
     """Take over what these batches of the log say about their producers; batches that the state has already are
-    passed over. Gives the transactions that ended."""
+    passed over. Gives the transactions that ended.
+
+    A batch outside of its producer's open transaction is no part of the state, and is told in `problems`. Kafka's
+    broker would not start with such a log; but its records are there, and readers are none the worse for it.
+    """
     append = producers.begin()
     for row in range(len(batches)):
         if batches.producer_ids[row] >= 0 and batches.base_offsets[row] >= producers.map_end_offset:
-            append.stage([_describe(data, batches, row)], AppendOrigin.REPLICATION)
+            outcome = append.stage([_describe(data, batches, row)], AppendOrigin.REPLICATION)
+            if isinstance(outcome, Refused) and problems is not None:
+                problems.append(f"offset {batches.base_offsets[row]}: {outcome.message}; not counted for its producer")
     end_offset = batches.last_offsets[len(batches) - 1] + 1
     return producers.commit(append, max(producers.map_end_offset, end_offset))
 

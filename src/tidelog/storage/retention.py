@@ -4,10 +4,14 @@ In two steps, because a crash must not bring back what readers have been told is
 
     1. the log start offset passes the segments that are due        (`apply_retention`)
     2. once that offset is in its checkpoint, durably, the segments
-       are renamed to `.deleted`, and removed after a while         (`delete_old_segments`)
+       are renamed to `.deleted`, and removed after a while         (`delete_old_segment`)
 
 Whole segments only, from the oldest on, and never one with records at or past the high watermark. The active segment
 goes when it is due by itself: the log rolls first.
+
+A log that is being cleaned is left alone until the cleaning is over: its segments are being read, and on a topic of
+`compact,delete` each retention would otherwise send a cleaning that takes longer than the pause between two of them
+back to its start.
 """
 
 from collections.abc import Callable
@@ -20,7 +24,7 @@ from tidelog.storage.segment import Segment
 
 def apply_retention(log: Log, now_ms: int) -> bool:
     """Let the log start behind what its topic no longer keeps; whether anything was due."""
-    if not log.config.deletes:
+    if not log.config.deletes or log.is_being_cleaned or log.is_unsettled:
         return False
     target = max(_end_of_oversize(log), _end_of_expired(log, now_ms))
     if target <= log.log_start_offset:
@@ -63,16 +67,16 @@ def _end_of_due(log: Log, is_due: Callable[[Segment], bool]) -> int:
     return end
 
 
-def delete_old_segments(log: Log, durable_log_start_offset: int, now_ms: int) -> int:
-    """Take the segments out of the log that end at or below its start; how many. They are removed by
-    `Log.delete_expired_files`."""
+def delete_old_segment(log: Log, durable_log_start_offset: int, now_ms: int) -> bool:
+    """Take the oldest segment out of the log if it ends at or below its start; whether it did. It is removed by
+    `Log.delete_expired_file`."""
     limit = min(log.log_start_offset, durable_log_start_offset)
-    count = 0
-    while len(log.segments) > 1 and log.segments[1].base_offset <= limit:
-        segment = log.segments.first
-        log.segments.remove(segment)
-        segment.change_suffix(DELETED_SUFFIX)
-        snapshot_path = log.snapshots.mark_deleted(segment.base_offset)
-        log.deleted.append(DeletedSegment(now_ms + log.config.file_delete_delay_ms, segment, snapshot_path))
-        count += 1
-    return count
+    is_touched = log.is_being_cleaned or log.swap is not None or log.is_unsettled
+    if is_touched or len(log.segments) < 2 or log.segments[1].base_offset > limit:
+        return False
+    segment = log.segments.first
+    log.segments.remove(segment)
+    segment.change_suffix(DELETED_SUFFIX)
+    snapshot_path = log.snapshots.mark_deleted(segment.base_offset)
+    log.deleted.append(DeletedSegment(now_ms + log.config.file_delete_delay_ms, segment, snapshot_path))
+    return True

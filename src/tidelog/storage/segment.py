@@ -10,7 +10,6 @@
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from tidelog.ports.files import Buffer, FileRange, Ticket
 from tidelog.records.header import NO_TIMESTAMP
@@ -18,6 +17,7 @@ from tidelog.storage.appended import AppendedBatch
 from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.errors import CorruptSegmentError, SegmentOverflowError
 from tidelog.storage.names import LOG_SUFFIX, MAX_INT32, MAX_INT64, NO_SUFFIX, SEGMENT_KINDS
+from tidelog.storage.segment_facts import Incoming, Located, RecoveredSegment
 from tidelog.storage.segment_files import SegmentFiles
 from tidelog.storage.segment_indexes import DEFAULT_INDEX_SETTINGS, IndexSettings, SegmentIndexes
 from tidelog.storage.segment_log import SegmentLog
@@ -30,31 +30,11 @@ from tidelog.storage.segment_search import (
     frames,
     largest_timestamp,
     last_end_within,
+    latest_from,
 )
 from tidelog.storage.transaction_index import AbortedTxn
 
 __all__ = ["Incoming", "IndexSettings", "Located", "RecoveredSegment", "Segment"]
-
-
-class Located(NamedTuple):
-    position: int
-    size: int  # 0: there are batches, but none that may be read
-    base_offset: int  # of the first batch, which may start before the offset that was asked for
-
-
-class RecoveredSegment(NamedTuple):
-    valid_bytes: int
-    truncated_bytes: int
-    reason: str | None  # why something was cut
-    next_offset: int
-
-
-class Incoming(NamedTuple):
-    """What is about to be appended, as far as rolling asks."""
-
-    size_bytes: int
-    last_offset: int
-    max_timestamp: int
 
 
 class Segment:
@@ -165,6 +145,10 @@ class Segment:
         """Whether the offset is near enough to the base for 32 bits."""
         return self.indexes.offset.can_hold(last_offset)
 
+    def has_room_for(self, incoming: Incoming) -> bool:
+        """As far as the 32 bits of offsets and positions go."""
+        return self.can_hold(incoming.last_offset) and self.size_bytes + incoming.size_bytes <= MAX_INT32
+
     def should_roll(self, now_ms: int, incoming: Incoming, segment_bytes: int, segment_ms: int) -> bool:
         """Whether this batch belongs into a new segment: by size, by age, for want of room in an index, or because
         its offsets are too far from the base."""
@@ -181,7 +165,8 @@ class Segment:
         return timestamp - first if first >= 0 else now_ms - self.created_ms
 
     def append(self, pieces: Sequence[Buffer], batches: Sequence[AppendedBatch]) -> None:
-        """Write the pieces, which are these batches one after another. See `SegmentLog.append` for faults."""
+        """Write the pieces, which are these batches one after another. See `SegmentLog.append` for faults; after one,
+        flush before the next append."""
         assert not self.is_sealed, f"{self.path}: append after seal"
         position, last_offset = self.size_bytes, batches[-1].last_offset
         size_bytes = sum(batch.size_bytes for batch in batches)
@@ -240,11 +225,27 @@ class Segment:
         """For sendfile: pins the file until it is released."""
         return self._log.file_range(position, size_bytes)
 
+    def is_cached(self, position: int, size_bytes: int) -> bool:
+        """Whether sending the range would probably not wait for the disk."""
+        return self._log.is_cached(position, size_bytes)
+
+    def begin_warm(self, position: int, size_bytes: int) -> Ticket:
+        """Bring it into the page cache, off the loop."""
+        return self._log.begin_warm(position, size_bytes)
+
     def find_by_timestamp(self, timestamp: int, from_offset: int) -> FoundRecord | None:
         """The first record from `from_offset` on that is not before the time."""
         entry = self.indexes.time.lookup(timestamp)
         start = self.indexes.offset.lookup(max(entry.offset, from_offset)).position
         return first_at_time(self._log.open(), start, self.size_bytes, timestamp, from_offset)
+
+    def max_timestamp_from(self, offset: int) -> int:
+        """The largest among the records at `offset` or later; -1 where there is none. Walks from there on only when
+        the segment's largest is of a record before."""
+        if offset <= self.base_offset or self.find_by_timestamp(self.max_timestamp, offset) is not None:
+            return self.max_timestamp
+        start = self.indexes.offset.lookup(offset).position
+        return latest_from(self._log.open(), start, self.size_bytes, offset)
 
     def collect_aborted(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTxn], bool]:
         """See `TransactionIndex.collect`."""
@@ -348,13 +349,14 @@ class Segment:
             descriptors.fs.sync_directory(self._files.directory)
         self._mark_flushed()
 
-    def flush_cut(self) -> None:
+    def begin_flush_cut(self) -> list[Ticket]:
         """After `truncate_to`, log and indexes: a cut that a power loss undoes would bring old batches back in front
         of what a later segment holds by then, and index entries that point into them."""
         self.indexes.write()
         self.is_sealed = True
-        self.flush()
+        tickets = self.begin_flush()
         self.is_sealed = False
+        return tickets
 
     def _mark_flushed(self) -> None:
         self._log.is_synced = True

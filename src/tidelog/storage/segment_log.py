@@ -3,15 +3,16 @@
 The size is kept here and not asked of the file: what a failed write, or a write that is torn by a power loss, leaves
 behind it is never read. Only recovery looks at the file as it is.
 
-When a write fails the file is cut back, and the cut is synced: what nobody acknowledged must not come back after a
-power loss in the middle of what was acknowledged later.
+When a write fails the file is cut back. The cut must be synced before anything is written behind it (the caller sees
+to it, off the loop): what nobody acknowledged must not come back after a power loss in the middle of what was
+acknowledged later.
 """
 
 from collections.abc import Sequence
 
 from tidelog.ports.durable import write_fully
 from tidelog.ports.errors import StorageFault
-from tidelog.ports.files import Buffer, File, FileRange
+from tidelog.ports.files import Buffer, File, FileRange, Ticket
 from tidelog.storage.errors import UndoFault
 from tidelog.storage.names import LOG_SUFFIX
 from tidelog.storage.segment_files import SegmentFiles
@@ -40,6 +41,7 @@ class SegmentLog:
         try:
             end = write_fully(file, position, pieces)
         except StorageFault as fault:
+            self.is_synced = False
             _undo(file, position, fault)
             raise
         assert end == position + size_bytes, f"{self.path}: {end - position} bytes of pieces, {size_bytes} of batches"
@@ -58,6 +60,12 @@ class SegmentLog:
     def file_range(self, position: int, size_bytes: int) -> FileRange:
         return self.open().range(position, min(size_bytes, self.size_bytes - position))
 
+    def is_cached(self, position: int, size_bytes: int) -> bool:
+        return self.open().is_cached(position, size_bytes)
+
+    def begin_warm(self, position: int, size_bytes: int) -> Ticket:
+        return self._files.descriptors.fs.begin_warm(self.open(), position, size_bytes)
+
     def read_file(self, position: int, size_bytes: int) -> bytes:
         """Of the file as it is, past the size that counts."""
         return self.open().read_at(position, size_bytes)
@@ -69,6 +77,5 @@ class SegmentLog:
 def _undo(file: File, position: int, cause: StorageFault) -> None:
     try:
         file.truncate(position)
-        file.sync()
     except StorageFault as undo:
         raise UndoFault(file.path, cause, undo) from undo

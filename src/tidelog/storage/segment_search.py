@@ -9,9 +9,10 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from tidelog.ports.files import File
-from tidelog.records.batch import read_batch
+from tidelog.records.batch import RecordBatch, read_batch
 from tidelog.records.errors import RecordError
-from tidelog.records.header import BATCH_OVERHEAD, LOG_OVERHEAD, MAGIC
+from tidelog.records.header import BATCH_OVERHEAD, LOG_OVERHEAD, MAGIC, NO_TIMESTAMP
+from tidelog.records.record import Record
 from tidelog.storage.errors import CorruptSegmentError
 from tidelog.storage.kernels_scan import skip_to_offset, skip_to_position, skip_to_time
 from tidelog.storage.time_index import TimestampOffset
@@ -116,6 +117,22 @@ def largest_timestamp(file: File, position: int, end: int, known: TimestampOffse
     return known
 
 
+def latest_from(file: File, position: int, end: int, from_offset: int) -> int:
+    """The largest timestamp of the records at `from_offset` or later; -1 where there is none. Of the batch that the
+    offset lies in, the header does not tell which of its records the time is of."""
+    latest = NO_TIMESTAMP
+    for frame in frames(file, position, end):
+        if frame.max_timestamp > latest and frame.last_offset >= from_offset:
+            is_whole = frame.base_offset >= from_offset
+            latest = frame.max_timestamp if is_whole else max(latest, _latest_record(file, frame, from_offset))
+    return latest
+
+
+def _latest_record(file: File, frame: Frame, from_offset: int) -> int:
+    times = [each.timestamp for each in _read_records(file, frame)[1] if each.offset >= from_offset]
+    return max(times, default=NO_TIMESTAMP)
+
+
 def first_at_time(file: File, position: int, end: int, timestamp: int, from_offset: int) -> FoundRecord | None:
     """The first record at `from_offset` or later whose timestamp is not before `timestamp`. Only batches that can have
     one are read and inflated."""
@@ -128,13 +145,18 @@ def first_at_time(file: File, position: int, end: int, timestamp: int, from_offs
 
 
 def _first_record(file: File, frame: Frame, timestamp: int, from_offset: int) -> FoundRecord | None:
+    batch, records = _read_records(file, frame)
+    for record in records:
+        if record.timestamp >= timestamp and record.offset >= from_offset:
+            return FoundRecord(record.timestamp, record.offset, batch.header.partition_leader_epoch)
+    return None
+
+
+def _read_records(file: File, frame: Frame) -> tuple[RecordBatch, list[Record]]:
     try:
         batch = read_batch(file.read_at(frame.position, frame.size))
         if batch is None:
             raise CorruptSegmentError(file.path, frame.position, "the file ends within a batch")
-        for record in batch.records():
-            if record.timestamp >= timestamp and record.offset >= from_offset:
-                return FoundRecord(record.timestamp, record.offset, batch.header.partition_leader_epoch)
+        return batch, list(batch.records())
     except RecordError as error:
         raise CorruptSegmentError(file.path, frame.position, error.reason) from error
-    return None

@@ -1,7 +1,8 @@
 """Files of a few kilobytes, read whole: checkpoints, snapshots, properties."""
 
+from tidelog.ports.durable import write_fully
 from tidelog.ports.errors import NotFound
-from tidelog.ports.files import FileSystem, OpenMode
+from tidelog.ports.files import FileSystem, OpenMode, Ticket
 
 
 def read_whole(fs: FileSystem, path: str) -> bytes:
@@ -27,3 +28,30 @@ def remove_if_present(fs: FileSystem, path: str) -> bool:
     except NotFound:
         return False
     return True
+
+
+def write_whole(fs: FileSystem, path: str, contents: bytes) -> None:
+    """Over what was there, and not synced: for what is worth nothing after a power loss, or is synced with a flush."""
+    file = fs.open(path, OpenMode.CREATE)
+    try:
+        file.truncate(0)
+        write_fully(file, 0, [contents])
+    finally:
+        file.close()
+
+
+def begin_sync_path(fs: FileSystem, path: str) -> Ticket:
+    file = fs.open(path, OpenMode.WRITE)
+    try:
+        return fs.begin_sync(file)
+    finally:
+        file.close()  # when the sync is done with it
+
+
+def sync_path(fs: FileSystem, path: str) -> None:
+    """The same, waiting for the disk."""
+    file = fs.open(path, OpenMode.WRITE)
+    try:
+        file.sync()
+    finally:
+        file.close()

@@ -4,7 +4,8 @@
         ...  a Finding, a LogSummary for each log that was read, or Progress
 
 It takes a log directory, or the directory of a single partition (of which it then believes that the broker stopped
-cleanly). A broker that runs on it changes files under the reader: what is reported then means little.
+cleanly). Where a broker is running it refuses: files that change under the reader look damaged, and a verdict that can
+not be trusted is worse than none. (`dump` shows what is there, and only says so.)
 """
 
 from collections.abc import Iterator
@@ -13,9 +14,9 @@ from typing import Final
 
 from tidelog.ports.errors import StorageFault
 from tidelog.ports.files import FileSystem
-from tidelog.ports.paths import join, name_of
+from tidelog.ports.paths import join, name_of, parent_of
 from tidelog.storage.errors import InvalidNameError
-from tidelog.storage.inspect.directory_facts import DirectoryFacts, read_directory
+from tidelog.storage.inspect.directory_facts import LOCK, DirectoryFacts, read_directory
 from tidelog.storage.inspect.findings import Finding
 from tidelog.storage.inspect.log_check import Item, LogCheck, LogFacts, LogSummary, Passed
 from tidelog.storage.names import LOG_SUFFIX, parse_partition_directory
@@ -39,6 +40,10 @@ class Progress:
 def verify_directory(
     fs: FileSystem, directory: str, options: VerifyOptions
 ) -> Iterator[Finding | LogSummary | Progress]:
+    running = running_broker(fs, directory)
+    if running is not None:
+        yield running
+        return
     try:
         facts = _facts(fs, directory, options)
     except StorageFault as fault:
@@ -52,6 +57,18 @@ def verify_directory(
         yield from _with_progress(_verify_log(fs, log, options), Progress(log.path, done, total))
         done += size  # whatever of it could not be read
         yield Progress(log.path, done, total)
+
+
+def running_broker(fs: FileSystem, directory: str) -> Finding | None:
+    """Whether a broker has the log directory, or the one in which this partition's lies."""
+    for path in (join(directory, LOCK), join(parent_of(directory), LOCK)):
+        try:
+            owner = fs.lock_owner(path)
+        except StorageFault:
+            continue  # nothing above it, or nothing to be read: then nothing is known
+        if owner is not None:
+            return Finding(path, f"held by {owner}: a broker is running here, and changes the files meanwhile")
+    return None
 
 
 def _with_progress(items: Iterator[Item], progress: Progress) -> Iterator[Finding | LogSummary | Progress]:

@@ -28,14 +28,16 @@ def exclusive(path: Path) -> Iterator[None]:
 
 
 def fetch_jars() -> Path:
-    """The directory with the jars; `.complete` is written last, so a fetch that was cut off is done again."""
+    """The directory with the jars; `.complete` is written last, so a fetch that was cut off, or was of another list of
+    jars, is done again."""
     if shutil.which("java") is None:
         raise ApacheMissing("there is no `java` on the path")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tidelog" / f"kafka-{VERSION}"
     with exclusive(cache.with_suffix(".lock")):
-        if not (cache / ".complete").exists():
+        complete = cache / ".complete"
+        if not complete.exists() or complete.read_bytes() != POM.read_bytes():
             _run_maven(cache)
-            (cache / ".complete").touch()
+            complete.write_bytes(POM.read_bytes())
     return cache
 
 

@@ -7,6 +7,7 @@ from tests.sim.broker import T0, Broker, batch_of, contents, marker, topic_confi
 
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
+from tidelog.records.builder import BatchBuilder
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
@@ -32,6 +33,7 @@ def broker(count: int = 0, **config: object) -> Broker:
     clock = SimClock()
     fs = SimFileSystem(clock, 1, {"/disk": DiskSettings()})
     node = Broker(fs, clock, config=topic_config(internal_segment_bytes=2 * ONE_BATCH, **config)).start()
+    node.log()  # made and flushed before the time of the first record
     for i in range(count):
         node.produce([b"%d" % i], producer_id=1, producer_epoch=0, base_sequence=i)
     return node
@@ -67,7 +69,7 @@ def test_truncation_takes_segments_producers_epochs_and_marks_with_it() -> None:
     log = node.log()
     log.update_high_watermark(6)
     generation = log.generation
-    node.logs.truncate({T0: 3}, node.now)
+    node.truncate(3)
     assert [value for _, value in contents(log)] == [b"0", b"1", b"2"]
     assert list(log.segments.base_offsets) == [0, 2]
     assert (log.high_watermark, log.flush.recovery_point, log.log_end_offset) == (3, 3, 3)
@@ -84,9 +86,9 @@ def test_truncation_below_the_first_segment_starts_there() -> None:
     log = node.log()
     log.update_high_watermark(6)
     log.delete_records(5)
-    node.logs.retain(node.now)
+    node.retain()
     assert log.segments.first.base_offset == 4
-    node.logs.truncate({T0: 1}, node.now)
+    node.truncate(1)
     assert (log.log_start_offset, log.log_end_offset, list(log.segments.base_offsets)) == (1, 1, [1])
     node.produce([b"x"])
     node.fs.kill()
@@ -98,25 +100,28 @@ def test_nothing_to_truncate_still_drops_an_epoch_without_records() -> None:
     node = broker(2)
     log = node.log()
     log.assign_epoch(7, 2)
-    assert log.truncate_to(2, node.now) is False
+    assert node.logs.begin_truncate({T0: 2}, node.now) == [], "nothing to cut"
     assert log.epochs.latest_epoch == 0
 
 
 def test_a_flush_that_was_under_way_does_not_vouch_for_what_replaced_the_cut() -> None:
     node = broker(5)
     log = node.log()
-    log.flush.is_asked_for = True
-    node.settle()
+    node.flush()
     log.flush.is_asked_for = True
     node.produce([b"5"], producer_id=1, producer_epoch=0, base_sequence=5)
-    assert log.flush.begun is not None
-    node.logs.truncate({T0: 2}, node.now)
-    node.epoch = 1
-    for i in range(4):
-        node.produce([b"new%d" % i])
     begun = log.flush.begun
     assert begun is not None
-    assert begun.until == 2
+    assert begun.until == 6
+    node.logs.begin_truncate({T0: 2}, node.now)
+    assert (begun.until, log.flush.recovery_point) == (2, 2), "before anything of it is on disk"
+    log.flush.ask(log)
+    assert not log.flush.is_due(log, node.now), "what is about to go is not made durable"
+    while log.is_unsettled:
+        node.clock.advance(1)
+        node.logs.work(node.now)
+        node.logs.complete(node.fs.completions(), node.now)
+        assert log.flush.recovery_point == 2
 
 
 def test_reads_stop_where_they_must() -> None:
@@ -188,3 +193,24 @@ def test_offsets_for_times() -> None:
     assert offset_for_time(log, EARLIEST_TIMESTAMP) == (-1, 2, 2)
     assert offset_for_time(log, EARLIEST_LOCAL_TIMESTAMP) == (-1, 2, 2)
     assert offset_for_time(log, first)[1] == 2
+
+
+@pytest.mark.parametrize("segment_bytes", [2 * ONE_BATCH, 100 * ONE_BATCH])
+@pytest.mark.parametrize(("start", "expected"), [(0, (70, 1)), (2, (60, 2)), (3, (50, 4)), (5, NOT_FOUND[:2])])
+def test_the_latest_time_is_of_a_record_that_can_be_read(
+    start: int, expected: tuple[int, int], segment_bytes: int
+) -> None:
+    """The largest time may be of a record below the log start, in the same segment and even in the same batch."""
+    clock = SimClock()
+    node = Broker(SimFileSystem(clock, 1), clock, config=topic_config(internal_segment_bytes=segment_bytes)).start()
+    builder = BatchBuilder()
+    for time in (10, 70, 60):
+        builder.append(time, None, b"v")
+    node.stage(builder.build())
+    node.stage(batch_of([b"a"], 40))
+    node.stage(batch_of([b"b"], 50))
+    node.commit()
+    log = node.log()
+    log.update_high_watermark(5)
+    assert log.delete_records(start) is ErrorCode.NONE
+    assert offset_for_time(log, MAX_TIMESTAMP)[:2] == expected

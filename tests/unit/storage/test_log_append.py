@@ -106,6 +106,10 @@ def test_a_write_that_fails_takes_the_whole_turn_back(skip: int) -> None:
     assert contents(log) == [(0, b"before")]
     assert log.producers.producers[1].last_sequence == 0
     assert log.producers.map_end_offset == log.log_end_offset == 1
+    refused = node.stage(batch_of([b"too early"], node.now))
+    assert isinstance(refused, Refused)
+    assert refused.code is ErrorCode.KAFKA_STORAGE_ERROR, "the cut is not durable yet"
+    node.settle()
     again = staged(node, b"again", producer_id=1, producer_epoch=0, base_sequence=1)
     node.commit()
     assert (again.code, again.first_offset) == (ErrorCode.NONE, 1)

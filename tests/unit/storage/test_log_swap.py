@@ -1,16 +1,21 @@
 """A cleaned segment is swapped in, unless the log has changed in a way that makes it worthless."""
 
+import pytest
 from tests.sim.broker import T0, Broker, batch_of, contents, topic_config
 
+from tidelog.ports.errors import DiskFull
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
+from tidelog.sim.faults import Op
 from tidelog.sim.files import SimFileSystem
 from tidelog.storage.appended import Validated
 from tidelog.storage.follower_check import check_follower
 from tidelog.storage.log import Log
-from tidelog.storage.log_swap import swap_in
+from tidelog.storage.log_append import survives
+from tidelog.storage.log_swap import LogSwap, SwapFault, swap_in
 from tidelog.storage.names import CLEANED_SUFFIX
 from tidelog.storage.segment import Segment
+from tidelog.storage.truncation_at_start import truncate_at_start
 
 ONE_BATCH = len(batch_of([b"0"], 0))
 CONFIG = topic_config(internal_segment_bytes=2 * ONE_BATCH, file_delete_delay_ms=10)
@@ -46,7 +51,7 @@ def test_a_cleaned_segment_takes_the_place_of_its_sources() -> None:
     assert list(log.segments.base_offsets) == [0, 4]
     assert f"{2:020d}.log.deleted" in node.fs.list_directory(log.directory)
     node.clock.advance(10)
-    node.logs.retain(node.now)
+    node.retain()
     assert not [name for name in node.fs.list_directory(log.directory) if "deleted" in name]
     node.fs.lose_power()
     again = Broker(node.fs, node.clock, config=CONFIG).start().log()
@@ -58,7 +63,7 @@ def test_a_truncation_meanwhile_makes_it_worthless() -> None:
     log = node.log()
     generation = log.generation
     clean(log)
-    node.logs.truncate({T0: 3}, node.now)
+    node.truncate(3)
     assert not swap_in(log, generation, 0, [0, 2], node.now)
     assert [value for _, value in contents(log)] == [b"0", b"1", b"2"]
     assert not [name for name in node.fs.list_directory(log.directory) if "cleaned" in name]
@@ -70,3 +75,80 @@ def test_the_active_segment_is_never_replaced() -> None:
     clean(log)
     assert not swap_in(log, log.generation, 0, [0, 2, 4], node.now)
     assert len(contents(log)) == 5
+
+
+def test_deleted_records_make_it_worthless_too() -> None:
+    node = broker()
+    log = node.log()
+    generation = log.generation
+    clean(log)
+    log.delete_records(1)
+    assert not swap_in(log, generation, 0, [0, 2], node.now)
+    assert len(contents(log)) == 4
+    assert list(log.segments.base_offsets) == [0, 2, 4]
+
+
+def begun(node: Broker) -> LogSwap:
+    log = node.log()
+    clean(log)
+    swap = LogSwap(log, 0, [0, 2], node.now)
+    swap.begin()
+    return swap
+
+
+def test_readers_have_the_old_or_the_new_at_every_step() -> None:
+    node = broker()
+    swap, seen = begun(node), []
+    while not swap.is_done:
+        seen.append([value for _, value in contents(node.log())])
+        node.log().descriptors.close()
+        swap.proceed()
+    old, new = [b"0", b"1", b"2", b"3", b"4"], [b"1", b"3", b"4"]
+    assert seen == [old, new, new]
+    assert [value for _, value in contents(node.log())] == new
+    assert node.log().swap is None
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_a_truncation_completes_a_swap_that_has_begun(steps: int) -> None:
+    node = broker()
+    swap = begun(node)
+    for _ in range(steps):
+        swap.proceed()
+    truncate_at_start(node.log(), 4, node.now)
+    assert swap.is_done
+    assert [value for _, value in contents(node.log())] == [b"1", b"3"]
+    assert swap.proceed() is None, "a sync that was under way completes later"
+    assert not [name for name in node.fs.list_directory(node.log().directory) if "swap" in name or "cleaned" in name]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_closing_completes_a_swap_that_has_begun(steps: int) -> None:
+    node = broker()
+    swap = begun(node)
+    for _ in range(steps):
+        swap.proceed()
+    node.stop()
+    again = Broker(node.fs, node.clock, config=CONFIG).start().log()
+    assert [value for _, value in contents(again)] == [b"1", b"3", b"4"]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_a_log_that_is_deleted_takes_its_swap_with_it(steps: int) -> None:
+    node = broker()
+    swap, log = begun(node), node.log()
+    for _ in range(steps):
+        swap.proceed()
+    node.logs.delete(T0, "0" * 32, node.now)
+    assert swap.is_orphan
+    assert swap.proceed() is None
+    assert log.swap is None
+
+
+def test_a_swap_that_can_not_go_on_says_so_even_of_a_full_disk() -> None:
+    node = broker()
+    swap = begun(node)
+    node.fs.disk("/disk").faults.fail(Op.NAMES, fault=DiskFull)
+    with pytest.raises(SwapFault):
+        swap.proceed()
+    assert not survives(SwapFault("/a", "b"))

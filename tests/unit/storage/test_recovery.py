@@ -7,9 +7,11 @@ from tests.sim.broker import T0, Broker, batch_of, contents, topic_config
 
 from tidelog.model.errors import ErrorCode
 from tidelog.ports.files import OpenMode
+from tidelog.records.builder import BatchBuilder, BatchOptions
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
+from tidelog.storage.appended import AppendedBatch
 from tidelog.storage.log_read import FetchIsolation, read
 
 ONE_BATCH = len(batch_of([b"0"], 0))
@@ -80,7 +82,7 @@ def test_damage_below_the_recovery_point_is_marked_and_not_cut(position: int) ->
     node = broker()
     produce(node, 4)
     node.flush()
-    node.logs.checkpoint()
+    node.checkpoint()
     node.fs.rot(LOG, [position * 8])
     before = node.fs.open(LOG, OpenMode.READ).read_at(0, 1000)
     for _ in range(2):  # also by the second start
@@ -92,7 +94,7 @@ def test_damage_below_the_recovery_point_is_marked_and_not_cut(position: int) ->
         assert node.logs.directories["/disk/logs"].corrupt[T0].path == LOG
         assert any("set aside" in problem and LOG in problem for problem in node.progress.problems)
         assert node.fs.open(LOG, OpenMode.READ).read_at(0, 1000) == before, "nothing is cut"
-        node.logs.checkpoint()
+        node.checkpoint()
         node.fs.open(LOG.replace(".log", ".index"), OpenMode.CREATE).close()
 
 
@@ -100,7 +102,7 @@ def test_no_clean_stop_while_a_log_is_set_aside() -> None:
     node = broker()
     produce(node, 2)
     node.flush()
-    node.logs.checkpoint()
+    node.checkpoint()
     node.fs.rot(LOG, [30 * 8])
     again = restart(node)
     again.stop()
@@ -112,7 +114,7 @@ def test_a_log_that_ends_before_its_recovery_point_is_marked() -> None:
     node = broker()
     produce(node, 3)
     node.flush()
-    node.logs.checkpoint()
+    node.checkpoint()
     node.fs.open(LOG, OpenMode.WRITE).truncate(ONE_BATCH)
     again = restart(node)
     assert "was durable up to 2" in str(again.logs.directories["/disk/logs"].corrupt[T0])
@@ -122,7 +124,7 @@ def test_only_what_lies_past_the_recovery_point_is_scanned() -> None:
     node = broker()
     produce(node, 9)
     node.flush()
-    node.logs.checkpoint()
+    node.checkpoint()
     node.fs.rot(LOG, [30 * 8])  # nobody looks there
     again = restart(node)
     assert again.log().log_end_offset == 9
@@ -188,7 +190,7 @@ def test_aborted_transactions_and_the_stable_offset_are_rebuilt() -> None:
     node.log().update_high_watermark(4)
     before = read(node.log(), 0, 1000, FetchIsolation.TXN_COMMITTED)
     assert [(each.first_offset, each.last_offset) for each in before.aborted] == [(0, 1)]
-    node.logs.checkpoint()
+    node.checkpoint()
     log = restart(node).log()
     assert (log.high_watermark, log.last_stable_offset) == (4, 2)
     after = read(log, 0, 1000, FetchIsolation.TXN_COMMITTED)
@@ -202,10 +204,33 @@ def test_old_records_behind_new_ones_are_known_by_their_epoch() -> None:
     node.epoch = 1
     produce(node, 3)
     old = node.log().segments.first.read(2 * ONE_BATCH, ONE_BATCH)
-    node.logs.truncate({T0: 1}, node.now)
+    node.truncate(1)
     node.epoch = 2
     node.produce([b"n"])
     append_bytes(node, LOG, old)
     again = restart(node)
     assert len(again.progress.truncations) == 1
     assert contents(again.log()) == [(0, b"0"), (1, b"n")]
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_batch_outside_of_its_open_transaction_is_told(is_clean: bool) -> None:
+    """No leader takes one, so a log has it only by damage or by another program. It can be read all the same."""
+    node = broker()
+    log = node.log()
+    for offset, is_inside in ((0, True), (1, False)):
+        options = BatchOptions(producer_id=5, producer_epoch=0, base_sequence=offset, is_transactional=is_inside)
+        builder = BatchBuilder(offset, options=options)
+        builder.append(node.now, None, b"%d" % offset)
+        data = builder.build()
+        log.segments.active.append([data], [AppendedBatch(offset, offset, node.now, len(data))])
+    log.log_end_offset = 2
+    if is_clean:
+        node.stop()
+        for name in node.fs.list_directory(DIRECTORY):
+            if name.endswith(".snapshot"):
+                node.fs.remove_file(f"{DIRECTORY}/{name}")
+    again = restart(node)
+    expected = "offset 1: producer 5 has a transaction open since offset 0"
+    assert [each for each in again.progress.problems if expected in each], again.progress.problems
+    assert contents(again.log()) == [(0, b"0"), (1, b"1")]

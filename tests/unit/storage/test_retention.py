@@ -30,20 +30,20 @@ def bases(node: Broker) -> list[int]:
 
 def test_by_size_as_long_as_the_rest_is_large_enough() -> None:
     node = broker(7, retention_bytes=4 * ONE_BATCH)
-    node.logs.retain(node.now)
+    node.retain()
     assert bases(node) == [2, 4, 6], "5 batches are left: without the next segment it would be 3"
     assert node.log().log_start_offset == 2
 
 
 def test_by_time_and_the_active_segment_too_when_it_is_due() -> None:
     node = broker(5, retention_ms=10_000)
-    node.logs.retain(node.now)
+    node.retain()
     assert bases(node) == [0, 2, 4]
     node.clock.advance(7_000)
-    node.logs.retain(node.now)
+    node.retain()
     assert bases(node) == [2, 4]
     node.clock.advance(60_000)
-    node.logs.retain(node.now)
+    node.retain()
     assert bases(node) == [5]
     assert (node.log().log_start_offset, node.log().log_end_offset) == (5, 5)
     node.produce([b"next"], key=b"k")
@@ -54,14 +54,14 @@ def test_never_past_the_high_watermark() -> None:
     node = broker(5, retention_ms=0)
     node.log().high_watermark = 3
     node.clock.advance(1000)
-    node.logs.retain(node.now)
+    node.retain()
     assert bases(node) == [2, 4]
 
 
 def test_not_at_all_without_the_policy() -> None:
     node = broker(5, retention_ms=0, retention_bytes=0, cleanup_policy=("compact",), max_compaction_lag_ms=1 << 60)
     node.clock.advance(100_000)
-    node.logs.retain(node.now)
+    node.retain()
     assert bases(node) == [0, 2, 4]
 
 
@@ -74,7 +74,7 @@ def test_delete_records() -> None:
     assert log.generation > generation
     assert read(log, 4, 100, FetchIsolation.LOG_END).code is ErrorCode.OFFSET_OUT_OF_RANGE
     assert bases(node) == [0, 2, 4, 6], "segments go later"
-    node.logs.retain(node.now)
+    node.retain()
     assert bases(node) == [4, 6]
     assert log.delete_records(-1) is ErrorCode.NONE
     assert log.log_start_offset == 7
@@ -88,10 +88,10 @@ def test_files_go_after_the_delay_and_a_reader_keeps_what_it_was_promised() -> N
     promised = read(log, 0, 1000, FetchIsolation.LOG_END).file_range()
     assert promised is not None
     log.delete_records(2)
-    node.logs.retain(node.now)
+    node.retain()
     assert f"{0:020d}.log.deleted" in node.fs.list_directory(DIRECTORY)
     node.clock.advance(500)
-    node.logs.retain(node.now)
+    node.retain()
     names = node.fs.list_directory(DIRECTORY)
     assert not [name for name in names if "deleted" in name]
     assert not [name for name in names if name.startswith(f"{0:020d}")]
@@ -102,6 +102,6 @@ def test_files_go_after_the_delay_and_a_reader_keeps_what_it_was_promised() -> N
 def test_no_segment_goes_before_the_start_that_passed_it_is_durable() -> None:
     node = broker(7, retention_bytes=0)
     node.fs.disk("/disk").faults.fail(Op.SYNC, "/disk/logs/log-start-offset-checkpoint.tmp")
-    node.logs.retain(node.now)
+    node.retain()
     assert not [name for name in node.fs.list_directory(DIRECTORY) if "deleted" in name]
     assert node.logs.failures

@@ -12,5 +12,14 @@ What a reader relies on: the last value of each key stays, offsets and order nev
 of a transaction without data) stays readable for `delete.retention.ms` after everything that it deleted was gone, and
 the place where the log ends is never lost.
 
+Around it, in the broker's own process:
+
+    scheduler     the cleaner as the loop sees it: which log is cleaned when, and what becomes of it
+    survey        a look at all compacted logs, a slice a turn
+    log_facts     a live log, copied into plain values
+    task          one cleaning under way: a worker, and the swaps of what it hands over (`storage.log_swap`)
+    cleaner_offsets   how far each log is cleaned, on disk
+    metrics       Kafka's numbers, and the partitions that were set aside
+
 `transactions` knows which data were aborted and when a marker may go, `throttle` how long to rest for the I/O limit.
 """

@@ -133,5 +133,11 @@ class _GroupCleaning:
         )
         if exists(self._fs, join(directory, old)):
             self._descriptors.create(join(directory, new)).sync()
+        self._keep_time(target)
         target.flush()
         self._fs.sync_directory(directory)
+
+    def _keep_time(self, target: Segment) -> None:
+        """Retention goes by the time of the file where records have none: it must not begin anew here."""
+        paths = [join(self._job.directory, segment_name(each.base_offset, LOG_SUFFIX)) for each in self._group]
+        self._fs.set_modified(target.path, max(self._fs.stat(path).modified_ms for path in paths))

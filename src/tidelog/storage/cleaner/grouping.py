@@ -3,13 +3,17 @@ up as thousands of files with a few records each.
 
 A group's sources would fit one segment even if nothing of them went: by bytes, by the size of each index, and by the
 32 bits that an index has for an offset. (A delete horizon adds a few bytes to each record of its batch, so a segment
-may come out a little larger than `segment.bytes`; that is no limit of the format.)
+may come out a little larger than `segment.bytes`; that is no limit of the format.) It has no more of them than a turn
+of the broker's loop can rename; what is left over is for the next cleaning.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from tidelog.storage.cleaner.job import CleanerSettings, SegmentFacts, with_ends
 from tidelog.storage.names import MAX_INT32
+
+SEGMENTS_MAX: Final = 64
 
 
 def group_segments(
@@ -20,7 +24,7 @@ def group_segments(
     total: SegmentFacts | None = None  # of the last group
     for segment, end in with_ends(segments, end_offset):
         together = segment if total is None else _sum(total, segment)
-        if total is not None and _fits(together, end, settings):
+        if total is not None and len(groups[-1]) < SEGMENTS_MAX and _fits(together, end, settings):
             groups[-1].append(segment)
             total = together
         else:

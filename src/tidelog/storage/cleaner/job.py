@@ -7,6 +7,7 @@ a producer is kept although there is a newer one, and what was stable stays stab
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final, NamedTuple
 
 from tidelog.records.header import NO_TIMESTAMP
@@ -15,6 +16,7 @@ from tidelog.storage.segment_indexes import IndexSettings
 from tidelog.storage.transaction_index import AbortedTxn
 
 NO_OFFSET: Final = -1
+NO_IO_LIMIT: Final = inf
 
 
 class SegmentFacts(NamedTuple):
@@ -51,6 +53,7 @@ class CleanerSettings:
     index: IndexSettings
     segment_bytes_max: int
     delete_retention_ms: int
+    io_bytes_per_second: float = NO_IO_LIMIT  # read and written together
 
 
 @dataclass(slots=True)

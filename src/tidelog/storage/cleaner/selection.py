@@ -3,7 +3,8 @@
 Dirty is what lies behind the last cleaning's end. Of it, these may not be touched, each rounded down to a segment:
 
 - the active segment, and what is not stable yet (the last stable offset is never beyond the high watermark);
-- from the first segment on that has a record younger than `min.compaction.lag.ms`.
+- from the first segment on that has a record younger than `min.compaction.lag.ms`;
+- what is not known to be durable by the checkpoint of the recovery point (`log_swap.is_durable` says why).
 
 A log is due when its dirty share passes `min.cleanable.dirty.ratio`, or when a dirty record is older than
 `max.compaction.lag.ms`, however small its share.
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 from tidelog.model.ids import TopicPartition
 from tidelog.storage.cleaner.job import SegmentFacts, with_ends
+from tidelog.storage.names import MAX_INT64
 
 
 class FirstDirty(NamedTuple):
@@ -36,6 +38,7 @@ class LogFacts:
     min_compaction_lag_ms: int
     max_compaction_lag_ms: int
     min_cleanable_dirty_ratio: float
+    durable_offset: int = MAX_INT64  # everything below is on disk, and so is word of it
 
 
 @dataclass(slots=True)
@@ -94,7 +97,8 @@ def filthiest(logs: Iterable[LogToClean]) -> LogToClean | None:
 
 def _first_uncleanable(log: LogFacts, first_dirty_offset: int, now_ms: int) -> int:
     """A segment's base offset, so that a job works on whole segments."""
-    limit = min(log.last_stable_offset, log.active_base_offset, _first_too_young(log, first_dirty_offset, now_ms))
+    too_young = _first_too_young(log, first_dirty_offset, now_ms)
+    limit = min(log.last_stable_offset, log.active_base_offset, log.durable_offset, too_young)
     for segment, end in with_ends(log.segments, log.active_base_offset):
         if end > limit:
             return segment.base_offset

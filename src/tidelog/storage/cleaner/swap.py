@@ -58,14 +58,22 @@ def swap_steps(
     be removed after `file.delete.delay.ms`; those of `base_offset` itself are gone, and readers that have them open
     read on.
     """
-    _rename(descriptors, directory, base_offset, CLEANED_SUFFIX, SWAP_SUFFIX)
+    commit_swap(descriptors, directory, base_offset)
     yield
-    for offset in replaced:
-        if offset != base_offset:
-            _rename(descriptors, directory, offset, NO_SUFFIX, DELETED_SUFFIX)
+    retire_replaced(descriptors, directory, base_offset, replaced)
     yield
     _rename(descriptors, directory, base_offset, SWAP_SUFFIX, NO_SUFFIX)
     yield
+
+
+def commit_swap(descriptors: Descriptors, directory: str, base_offset: int) -> None:
+    _rename(descriptors, directory, base_offset, CLEANED_SUFFIX, SWAP_SUFFIX)
+
+
+def retire_replaced(descriptors: Descriptors, directory: str, base_offset: int, replaced: Sequence[int]) -> None:
+    for offset in replaced:
+        if offset != base_offset:
+            _rename(descriptors, directory, offset, NO_SUFFIX, DELETED_SUFFIX)
 
 
 def _rename(descriptors: Descriptors, directory: str, base_offset: int, before: str, after: str) -> None:
@@ -79,6 +87,14 @@ def remove_cleaned(descriptors: Descriptors, directory: str, base_offset: int) -
     """The swap is off. (The power may bring the files back; recovery removes them again.)"""
     for kind in SEGMENT_KINDS:
         descriptors.remove(join(directory, segment_name(base_offset, kind, CLEANED_SUFFIX)))
+
+
+def remove_all_cleaned(descriptors: Descriptors, directory: str) -> None:
+    """Whatever a cleaning that died or was called off has left. Before the next one begins: a crash in the middle of
+    its swaps would take a stray `.cleaned` for a sign that they were never committed."""
+    for name in _segment_names(descriptors.fs, directory):
+        if name.state == CLEANED_SUFFIX:
+            descriptors.remove(join(directory, segment_name(*name)))
 
 
 @dataclass(slots=True)

@@ -151,6 +151,9 @@ class _DirectoryReader:
                 metadata = read_partition_metadata(self._fs, directory)
             except CorruptFileError:
                 continue  # the check of the log says so
+            if metadata is None:
+                path = join(directory, PARTITION_METADATA)
+                self._facts.findings.append(warning(path, "is missing: nothing says which topic's log this is"))
             if metadata is None or found.state is DirectoryState.STRAY:
                 continue
             known, owner = ids.setdefault(found.topic_partition.topic, (metadata.topic_id, name))

@@ -322,3 +322,15 @@ def test_every_buffer_is_accounted_for() -> None:
     size = log.facts(100)[0].size_bytes
     assert [step.read for step in moved] == [size, size]
     assert moved[0].written == 0 < moved[1].written < size
+
+
+def test_the_new_segment_is_as_old_as_its_latest_source() -> None:
+    """Retention by time would otherwise begin anew with every cleaning, where records have no timestamps."""
+    log = ToyLog()
+    for base, modified_ms in ((0, 5_000), (1, 7_000), (2, 6_000)):
+        log.data([(b"k", b"v")])
+        log.roll()
+        log.fs.set_modified(log.path(base), modified_ms)
+    log.clean()
+    log.fs.lose_power()
+    assert log.fs.stat(log.path(0)).modified_ms == 7_000

@@ -2,7 +2,7 @@
 
 from tests.unit.storage.cleaner.toylog import settings
 
-from tidelog.storage.cleaner.grouping import group_segments
+from tidelog.storage.cleaner.grouping import SEGMENTS_MAX, group_segments
 from tidelog.storage.cleaner.job import SegmentFacts
 from tidelog.storage.segment_indexes import IndexSettings
 
@@ -42,3 +42,8 @@ def test_offsets_have_to_fit_32_bits() -> None:
     assert groups(far, end=2**31 + 1) == [[0, 10], [2**31]]
     assert groups(far[:2], end=2**31) == [[0, 10]]
     assert groups(far[:2], end=2**31 + 1) == [[0], [10]]
+
+
+def test_no_more_segments_than_a_turn_can_rename() -> None:
+    tiny = [SegmentFacts(10 * i, 1) for i in range(SEGMENTS_MAX + 3)]
+    assert list(map(len, group_segments(tiny, settings(), 10_000))) == [SEGMENTS_MAX, 3]

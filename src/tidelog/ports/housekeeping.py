@@ -1,0 +1,68 @@
+"""Work that chews CPU, done beside the loop and never in it: compaction, for one.
+
+A job is told everything in plain values, works on files that nobody changes meanwhile, and says how far it is in steps.
+`io` runs it in processes of their own, so that neither its computing nor its death is felt by the node; `sim` runs it
+in the same process, a step at a time, and stops or kills it wherever the seed says.
+
+    begin -> Stepped* -> Finished | Failed | Cancelled
+
+Exactly one of the last three ends a job, also one that was cancelled: it may have come to its end before it heard of
+it. Until then its files may still change. One thread calls all of this, and nothing here waits, but for `stop`.
+"""
+
+from typing import NamedTuple, NewType, Protocol
+
+from tidelog.ports.errors import StorageFault
+
+WorkId = NewType("WorkId", int)
+
+# What cannot be watched: events are there whenever they are asked for.
+NOT_WATCHABLE = -1
+
+
+class Stepped(NamedTuple):
+    work: WorkId
+    step: object  # what the job has to say, in the order in which it said it
+
+
+class Finished(NamedTuple):
+    work: WorkId
+    result: object
+
+
+class Failed(NamedTuple):
+    work: WorkId
+    reason: str
+    fault: StorageFault | None = None  # where the disk was the reason
+    worker_died: bool = False  # the job was killed with it, and has left its files as they were
+
+
+class Cancelled(NamedTuple):
+    """It heard of it, and has cleared away what it was writing."""
+
+    work: WorkId
+
+
+Event = Stepped | Finished | Failed | Cancelled
+
+
+class Housekeeping(Protocol):
+    def begin(self, job: object) -> WorkId:
+        """Each job has a worker for itself, so whoever calls this counts how many there are. Ids are never reused."""
+        ...
+
+    def cancel(self, work: WorkId) -> None:
+        """Soon, and only if it is still under way."""
+        ...
+
+    def events(self) -> list[Event]:
+        """What happened since the last call; never waits."""
+        ...
+
+    def fileno(self) -> int:
+        """Readable when there are events, for a poll; NOT_WATCHABLE where there is nothing to watch."""
+        ...
+
+    def stop(self) -> None:
+        """End every worker, whatever it is doing; waits until none is left. Their jobs end without an event."""
+        ...

@@ -1,0 +1,196 @@
+"""A whole node under a seed: its disk, its network, its clock, and clients that talk to it in its own protocol.
+
+    world = NodeWorld(seed=7)
+    client = world.client()
+    response = client.ask(MetadataRequest(topics=None), version=12)
+    world.kill() or world.lose_power(); world.start()
+
+The same Node runs as in production; only the ports are simulated. Time passes only while somebody waits for something.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tidelog.config import BrokerConfig, format_properties, load_broker_config
+from tidelog.model.ids import NodeId
+from tidelog.ports.network import Address, ConnectionId
+from tidelog.protocol.client_connection import ClientConnection
+from tidelog.protocol.messages.registry import RESPONSES
+from tidelog.raft.voters import VoterEndpoint
+from tidelog.server.formatting import FormatRequest, format_log_dirs
+from tidelog.server.node import Node, Phase, Ports
+from tidelog.sim.clock import SimClock
+from tidelog.sim.entropy import SimEntropy
+from tidelog.sim.files import SimFileSystem
+from tidelog.sim.network import SimNetwork
+from tidelog.sim.wire import NetworkSettings
+
+PORT: Final = 9092
+CONTROLLER_PORT: Final = 9093
+CLUSTER_ID: Final = "AbCdEfGhIjKlMnOpQrStUv"
+PATIENCE_MS: Final = 60_000
+
+
+class GaveUp(Exception):
+    """Nothing came within a minute of simulated time."""
+
+
+class SimClient:
+    """One connection; the simulated network's receiver."""
+
+    def __init__(self, world: "NodeWorld", port: int = PORT) -> None:
+        self._world = world
+        self._protocol = ClientConnection(RESPONSES, "sim")
+        self.is_closed = False
+        self.connection: ConnectionId = world.client_host.connect("node", port, self)
+
+    def writable(self) -> memoryview:
+        return self._protocol.receive.writable()
+
+    def received(self, count: int) -> None:
+        self._protocol.receive.commit(count)
+
+    def connected(self) -> None: ...
+
+    def drained(self) -> None: ...
+
+    def closed(self, _reason: str) -> None:
+        self.is_closed = True
+
+    def send(self, request: object, version: int, *, expect_response: bool = True) -> None:
+        parts = self._protocol.send(request, version, expect_response=expect_response)
+        self._world.client_host.send(
+            self.connection, [part if isinstance(part, bytes) else bytes(part) for part in parts]
+        )
+
+    def send_bytes(self, data: bytes) -> None:
+        self._world.client_host.send(self.connection, [data])
+
+    def poll(self) -> Any:
+        """A response that has arrived, or None."""
+        found = self._protocol.next_response()
+        self._protocol.receive.release()
+        return None if found is None else found.message
+
+    def receive(self) -> Any:
+        """The next response; EOFError when the connection has ended instead."""
+
+        def look() -> Any:
+            message = self.poll()
+            if message is None and self.is_closed:
+                raise EOFError
+            return message
+
+        return self._world.wait_for(look)
+
+    def ask(self, request: object, version: int) -> Any:
+        self.send(request, version)
+        return self.receive()
+
+    def close(self) -> None:
+        self._world.client_host.close(self.connection)
+
+
+class NodeWorld:
+    def __init__(
+        self, seed: int = 1, overrides: Mapping[str, str] | None = None, network: NetworkSettings | None = None
+    ) -> None:
+        self.clock = SimClock()
+        self.fs = SimFileSystem(self.clock, seed)
+        self.network = SimNetwork(self.clock, seed, network)
+        self.node_host, self.client_host = self.network.host("node"), self.network.host("client")
+        self.overrides = dict(overrides or {})
+        self._seed = seed
+        self._lives = 0
+        self.node: Node | None = None
+        self._format()
+        self.start()
+
+    @property
+    def running(self) -> Node:
+        assert self.node is not None, "the node is down"
+        return self.node
+
+    def config(self) -> BrokerConfig:
+        properties = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@node:{CONTROLLER_PORT}",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"PLAINTEXT://node:{PORT},CONTROLLER://node:{CONTROLLER_PORT}",
+            "log.dirs": "/disk/a",
+            "log.dir.reserved.bytes": "0",
+            **self.overrides,
+        }
+        return load_broker_config(format_properties(properties), "the simulation").config
+
+    def _format(self) -> None:
+        config = self.config()
+        request = FormatRequest(
+            cluster_id=CLUSTER_ID,
+            node_id=NodeId(1),
+            log_dirs=config.log_dirs,
+            metadata_log_dir=config.log_dirs[0],
+            is_controller=True,
+            has_static_voters=True,
+            controller_endpoint=VoterEndpoint("CONTROLLER", "node", CONTROLLER_PORT),
+        )
+        format_log_dirs(self.fs, SimEntropy(self._seed), request, self.clock.wall_ms())
+
+    # The node's life
+
+    def start(self, *, until_running: bool = True) -> None:
+        self._lives += 1
+        self.node_host.listen(PORT, "PLAINTEXT")
+        self.node_host.listen(CONTROLLER_PORT, "CONTROLLER")
+        entropy = SimEntropy(self._seed * 1_000 + self._lives)
+        ports = Ports(self.clock, entropy, self.fs, self.node_host)
+        bound = {"PLAINTEXT": Address("node", PORT), "CONTROLLER": Address("node", CONTROLLER_PORT)}
+        self.node = Node(self.config(), ports, bound)
+        if until_running:
+            self.wait_for(lambda: self.running.phase is Phase.RUNNING or None)
+
+    def stop(self) -> None:
+        """In order."""
+        self.running.begin_stop()
+        self.wait_for(lambda: self.running.phase is Phase.STOPPED or None)
+        self.node = None
+        self.node_host.kill()
+
+    def kill(self) -> None:
+        """The process dies; what it has written stays in the page cache."""
+        self.node = None
+        self.fs.kill()
+        self.node_host.kill()
+
+    def lose_power(self) -> None:
+        self.node = None
+        self.fs.lose_power()
+        self.node_host.lose_power()
+        self.node_host.restart()
+
+    # Time
+
+    def client(self, port: int = PORT) -> SimClient:
+        return SimClient(self, port)
+
+    def turn(self) -> None:
+        """Everybody once."""
+        if self.node is not None:
+            self.node.turn()
+        self.client_host.poll()
+
+    def run(self, duration_ms: int) -> None:
+        for _ in range(duration_ms):
+            self.turn()
+            self.clock.advance(1)
+
+    def wait_for(self, look: Any) -> Any:
+        """Let time pass until `look` finds something."""
+        until_ms = self.clock.monotonic_ms() + PATIENCE_MS
+        while (found := look()) is None:
+            if self.clock.monotonic_ms() > until_ms:
+                raise GaveUp
+            self.turn()
+            self.clock.advance(1)
+        return found

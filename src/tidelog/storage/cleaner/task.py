@@ -1,0 +1,87 @@
+"""One cleaning under way, as its broker sees it: a worker that hands over segments, and the log that takes them in.
+
+    working     the worker cleans; what it hands over is swapped in, one after the other, in the order of offsets
+    finished    the worker is through; the last swaps are still to come, then the checkpoint
+    called off  nothing more is swapped in; over when the worker has ended and a swap that had begun is through
+
+The cleaned segments that were not swapped in are removed, and so is whatever a worker that died has left.
+"""
+
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from tidelog.model.ids import TopicPartition
+from tidelog.ports.errors import NotFound
+from tidelog.ports.files import Completion, Ticket
+from tidelog.ports.housekeeping import WorkId
+from tidelog.storage.cleaner.job import CleanedSegment, CleaningJob, CleaningResult
+from tidelog.storage.cleaner.swap import remove_all_cleaned
+from tidelog.storage.log import Log
+from tidelog.storage.log_directory import LogDirectory
+from tidelog.storage.log_swap import LogSwap, SwapFault, is_durable, is_wanted
+
+
+@dataclass(slots=True)
+class CleaningTask:
+    log: Log
+    directory: LogDirectory
+    job: CleaningJob
+    work: WorkId
+    began_ms: int
+    ready: deque[CleanedSegment] = field(default_factory=deque)
+    swap: LogSwap | None = None
+    ticket: Ticket | None = None  # of the sync that the swap waits for
+    result: CleaningResult | None = None
+    worker_ended: bool = False
+    is_called_off: bool = False
+
+    @property
+    def partition(self) -> TopicPartition:
+        return self.log.topic_partition
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the log is still the one that the job was made for, and to be compacted."""
+        return (
+            self.log.generation == self.job.generation
+            and self.log.config.compacts
+            and self.directory.is_online
+            and self.directory.logs.get(self.partition) is self.log
+        )
+
+    @property
+    def is_swapping(self) -> bool:
+        return self.ticket is not None
+
+    @property
+    def is_complete(self) -> bool:
+        """Every segment is swapped in: the log is clean up to where the result says."""
+        return self.result is not None and not self.ready and not self.is_swapping and not self.is_called_off
+
+    @property
+    def is_over(self) -> bool:
+        return self.worker_ended and not self.is_swapping and (self.is_called_off or self.is_complete)
+
+    def swap_next(self, now_ms: int) -> bool:
+        """Begin with the next segment; False when it is not wanted any more. SwapFault: the directory is lost."""
+        cleaned = self.ready.popleft()
+        if not is_wanted(self.log, self.job.generation, cleaned.replaced) or not is_durable(self.log, cleaned.replaced):
+            return False
+        self.swap = LogSwap(self.log, cleaned.base_offset, cleaned.replaced, now_ms)
+        self.ticket = self.swap.begin()
+        return True
+
+    def proceed(self, completion: Completion) -> None:
+        """The sync that the swap waited for has ended. A fault of it is no matter where the log is gone anyway."""
+        assert self.swap is not None
+        self.ticket = None
+        if completion.fault is not None and not self.swap.is_orphan:
+            raise SwapFault(self.job.directory, f"in the middle of a swap: {completion.fault}")
+        self.ticket = self.swap.proceed()
+
+    def remove_left_overs(self) -> None:
+        """Once the worker has ended. The directory may have gone meanwhile, with all that was in it."""
+        self.ready.clear()
+        with suppress(NotFound):
+            remove_all_cleaned(self.log.descriptors, self.job.directory)
