@@ -1,0 +1,71 @@
+"""What a request comes to. The records take effect when the driver replays them, not before; the response is sent when
+they are committed.
+
+Work that grows with the number of partitions is a generator: at each `yield` the driver may serve somebody else
+(though no other request to this machine), and what it returns at last is the result.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from tidelog.model.errors import ApiError, ErrorCode
+
+T = TypeVar("T")
+
+# A message and the version it is written in.
+Record: TypeAlias = tuple[Any, int]
+
+# What one request may write, as in Kafka: more would be a batch that no follower takes in one fetch.
+RECORDS_MAX = 10_000
+
+# Partitions between two yields: 1 to 3 ms of work.
+SLICE = 250
+
+
+@dataclass(slots=True)
+class Result:
+    records: list[Record]
+    response: Any
+    # Whether the records must become visible together. Where it is False any prefix leaves the cluster in order.
+    is_atomic: bool = True
+
+
+Slices: TypeAlias = Generator[None, None, T]
+Steps: TypeAlias = Slices[Result]
+
+
+@dataclass(slots=True, frozen=True)
+class ControllerRequest:
+    """A request together with what only the server knows of it; a bare message is taken to have these defaults."""
+
+    message: Any
+    # The version it was sent in; None is the newest.
+    api_version: int | None = None
+    # A broker looked at it first. Otherwise it came straight to the controller's own listener.
+    is_forwarded: bool = True
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one item of a request. `NONE` with no message is success."""
+
+    code: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    records: list[Record] = field(default_factory=list)
+
+    @classmethod
+    def refused(cls, error: ApiError) -> "Outcome":
+        return cls(error.code, error.message)
+
+
+def finish(work: Result | Steps) -> Result:
+    """The result, with no turn given back in between: for tests, tools, and whoever has nobody waiting."""
+    if isinstance(work, Result):
+        return work
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
