@@ -1,0 +1,57 @@
+"""Wants to lead: first asks whether it could win (prospective, KIP-996), then for votes (candidate).
+
+The prospective asks in the epoch that there is, so that a node which was cut off and comes back does not push a working
+leader aside with a higher epoch. Only who would get a majority goes on, with the next epoch and a vote for itself,
+which is on disk before anybody is asked.
+"""
+
+from dataclasses import dataclass, field
+
+from tidelog.model.ids import NodeId
+from tidelog.raft.quorum_state import ElectionState
+from tidelog.raft.voters import ReplicaKey, VoterSet
+
+
+@dataclass(slots=True)
+class Ballot:
+    """One election, or the question before it. A voter has one voice however often it answers."""
+
+    voters: VoterSet
+    granted: dict[NodeId, None] = field(default_factory=dict)
+
+    def grant(self, voter: ReplicaKey) -> None:
+        if self.voters.is_voter(voter):
+            self.granted[voter.id] = None
+
+    @property
+    def is_won(self) -> bool:
+        return len(self.granted) >= self.voters.majority
+
+
+@dataclass(slots=True)
+class Prospective:
+    """Nothing durable changes: leader and vote of the epoch stay what they were."""
+
+    epoch: int
+    leader_id: NodeId | None
+    voted: ReplicaKey | None
+    ballot: Ballot
+    deadline: int | None
+
+    @property
+    def election(self) -> ElectionState:
+        return ElectionState(self.epoch, self.leader_id, self.voted)
+
+
+@dataclass(slots=True)
+class Candidate:
+    epoch: int
+    local: ReplicaKey
+    ballot: Ballot
+    deadline: int | None
+
+    leader_id = None
+
+    @property
+    def election(self) -> ElectionState:
+        return ElectionState(self.epoch, None, self.local)

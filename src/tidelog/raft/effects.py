@@ -1,0 +1,86 @@
+"""What happens to the quorum's machine, and what it wants done.
+
+Effects run in the order in which they come, and nothing behind a Persist leaves the node before that is durable. So a
+vote is on disk before it counts, and a leader has its epoch on disk before it writes a record in it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tidelog.model.ids import NodeId
+from tidelog.raft.quorum_state import ElectionState
+
+# Events
+
+
+@dataclass(slots=True, frozen=True)
+class Started:
+    """The log is loaded and what `quorum-state` says is known; the first event."""
+
+    election: ElectionState
+    log_end_offset: int
+    last_epoch: int  # of the log's last record, or of its snapshot; 0 for an empty one
+
+
+@dataclass(slots=True, frozen=True)
+class Ticked:
+    """The deadline has come."""
+
+
+@dataclass(slots=True, frozen=True)
+class Appended:
+    """Records were written to the end of the log, ours or a leader's. They are not durable yet."""
+
+    log_end_offset: int
+
+
+@dataclass(slots=True, frozen=True)
+class Synced:
+    """Everything below this offset is on our own disk for good."""
+
+    offset: int
+
+
+@dataclass(slots=True, frozen=True)
+class ResignRequested:
+    """Leave the leadership: the node stops, or its machine could not go on. `is_final`: never stand again."""
+
+    is_final: bool
+
+
+Event: TypeAlias = Started | Ticked | Appended | Synced | ResignRequested
+
+# Effects
+
+
+@dataclass(slots=True, frozen=True)
+class Persist:
+    """Replace `quorum-state`, durably, before the effects behind this one."""
+
+    election: ElectionState
+
+
+@dataclass(slots=True, frozen=True)
+class AppendControl:
+    """One batch of control records at the end of the log, in this epoch."""
+
+    epoch: int
+    messages: tuple[Any, ...]
+
+
+@dataclass(slots=True, frozen=True)
+class LeaderChanged:
+    """`leader_id` is None while nobody is known to lead."""
+
+    epoch: int
+    leader_id: NodeId | None
+
+
+@dataclass(slots=True, frozen=True)
+class HighWatermarkAdvanced:
+    """Everything below is committed."""
+
+    offset: int
+
+
+Effect: TypeAlias = Persist | AppendControl | LeaderChanged | HighWatermarkAdvanced

@@ -1,0 +1,19 @@
+"""Knows its epoch and nobody who leads it. A voter stands for election when its timeout is over."""
+
+from dataclasses import dataclass
+
+from tidelog.model.ids import NodeId
+from tidelog.raft.quorum_state import ElectionState
+from tidelog.raft.voters import ReplicaKey
+
+
+@dataclass(slots=True)
+class Unattached:
+    epoch: int
+    leader_id: NodeId | None  # known by name, but not where to find it
+    voted: ReplicaKey | None
+    deadline: int | None
+
+    @property
+    def election(self) -> ElectionState:
+        return ElectionState(self.epoch, self.leader_id, self.voted)
