@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import version as distribution_version
 
 from tidelog import _compiled
-from tidelog.cli import log
+from tidelog.cli import dev, log
 
 INTERRUPTED = 130  # as a shell counts a process that was ended by Ctrl-C
 
@@ -20,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     version = commands.add_parser("version", help="print the version, and whether the compiled kernels are in use")
     version.set_defaults(run=_print_version)
+    dev.add_parser(commands)
     log.add_parser(commands)
     return _run(parser.parse_args(arguments))
 

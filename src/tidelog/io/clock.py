@@ -11,3 +11,6 @@ class SystemClock:
 
     def monotonic_ms(self) -> int:
         return time.monotonic_ns() // NANOSECONDS_PER_MS
+
+    def monotonic_ns(self) -> int:
+        return time.monotonic_ns()

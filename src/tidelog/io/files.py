@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tidelog.io.faults import translated
 from tidelog.io.handles import PosixFile
-from tidelog.io.locks import FileLock
+from tidelog.io.locks import FileLock, owner_of
 from tidelog.io.threads import HelperThreads
 from tidelog.ports.durable import replace_durably
 from tidelog.ports.errors import NotEmpty, WrongKind
@@ -92,6 +92,12 @@ class PosixFileSystem:
             finally:
                 os.close(descriptor)
 
+    def set_modified(self, path: str, modified_ms: int) -> None:
+        check_path(path)
+        nanoseconds = modified_ms * 1_000_000
+        with translated(path):
+            os.utime(path, ns=(nanoseconds, nanoseconds))
+
     def space(self, path: str) -> DiskSpace:
         check_path(path)
         with translated(path):
@@ -101,6 +107,10 @@ class PosixFileSystem:
     def lock(self, path: str) -> FileLock:
         check_path(path)
         return FileLock(path)
+
+    def lock_owner(self, path: str) -> str | None:
+        check_path(path)
+        return owner_of(path)
 
     def begin_sync(self, file: File) -> Ticket:
         assert isinstance(file, PosixFile)

@@ -170,6 +170,9 @@ class PosixFileRange:
     def remaining(self) -> int:
         return self._remaining
 
+    def __len__(self) -> int:
+        return self._remaining
+
     def read(self, limit: int) -> bytes:
         self._check_held()
         return self._file.read_pinned(self._position, min(limit, self._remaining))

@@ -1,15 +1,23 @@
-"""The lock on a log directory: flock, so that the system releases it whenever and however the process ends.
+"""The lock on a log directory, which the system releases whenever and however the process ends.
+
+Two locks, because they do not see each other: flock keeps other brokers of ours out, and a record lock, which is what
+Java's FileChannel takes, Apache's. Linux has record locks that belong to one descriptor, as flock's do; elsewhere they
+are of the process, which gives them up with any descriptor of the file that it closes.
 
 The owner's pid is in the file for the error message alone; a pid left over from a dead process locks nothing.
 """
 
 import fcntl
 import os
+import struct
+import sys
 
 from tidelog.io.faults import translated
-from tidelog.ports.errors import LockHeld
+from tidelog.ports.errors import LockHeld, NotFound
 
 OWNER_BYTES_MAX = 64
+FOREIGN_OWNER = "another program, such as a broker of Apache Kafka"
+_STRUCT_FLOCK = "hhqqi0q"  # type, whence, start, length, pid
 
 
 class FileLock:
@@ -29,6 +37,10 @@ class FileLock:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise LockHeld(path, _read_owner(descriptor)) from None
+        try:
+            _lock_records(descriptor, shared=False)
+        except (BlockingIOError, PermissionError):
+            raise LockHeld(path, FOREIGN_OWNER) from None
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
@@ -36,6 +48,40 @@ class FileLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def owner_of(path: str) -> str | None:
+    """Who has the lock, without taking it or changing the file; None when nobody has, or there is no such file."""
+    try:
+        with translated(path):
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except NotFound:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read_owner(descriptor)
+    else:
+        return _foreign_owner(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _foreign_owner(descriptor: int) -> str | None:
+    try:
+        _lock_records(descriptor, shared=True)
+    except (BlockingIOError, PermissionError):
+        return FOREIGN_OWNER
+    return None
+
+
+def _lock_records(descriptor: int, *, shared: bool) -> None:
+    """The whole file. BlockingIOError, or on some systems PermissionError, when another has it."""
+    if sys.platform == "linux":
+        kind = fcntl.F_RDLCK if shared else fcntl.F_WRLCK
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack(_STRUCT_FLOCK, kind, os.SEEK_SET, 0, 0, 0))
+    else:
+        fcntl.lockf(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 def _read_owner(descriptor: int) -> str:

@@ -41,3 +41,10 @@ class ResponseOrder:
             slots.popleft()
             self._first += 1
         return ready
+
+    def abandon(self) -> list[Any]:
+        """Forget everything; returns the parts that were held."""
+        held = [part for parts in self._slots if parts for part in parts]
+        self._first += len(self._slots)
+        self._slots.clear()
+        return held

@@ -50,13 +50,16 @@ class Request:
 
 @dataclass(slots=True)
 class UnsupportedRequest:
-    """A request of an API, or of a version of one, that is not served. Its body cannot be read."""
+    """A request of an API, or of a version of one, that is not served. What its body means is not known."""
 
     sequence: int
     api_key: int
     api_version: int
     correlation_id: int
     client_id: str | None
+    buffer: bytearray
+    position: int
+    end: int
 
 
 class ServerConnection:
@@ -92,12 +95,13 @@ class ServerConnection:
             return None
         try:
             found = self.receive.next_frame()
-            return None if found is None else self._open(*found)
+            return None if found is None else self.open(*found)
         except ProtocolError as failure:
             self._failure = failure
             raise
 
-    def _open(self, start: int, end: int) -> Request | UnsupportedRequest:
+    def open(self, start: int, end: int) -> Request | UnsupportedRequest:
+        """The request in a frame of the receive buffer; for owners that look at frames themselves first."""
         buffer = self.receive.buffer
         if end - start < _HEADER.size:
             raise MalformedMessage("RequestHeader: ends too early", end)
@@ -107,7 +111,8 @@ class ServerConnection:
         position += max(length, 0)
         header_version = self.served.header_version(api_key, version)
         if header_version is None:
-            return UnsupportedRequest(self._order.open(), api_key, version, correlation_id, client_id)
+            sequence = self._order.open()
+            return UnsupportedRequest(sequence, api_key, version, correlation_id, client_id, buffer, position, end)
         if header_version == 2:
             position = self._skip_header_tags(position, end)
         return Request(self._order.open(), api_key, version, correlation_id, client_id, buffer, position, end)
@@ -134,6 +139,14 @@ class ServerConnection:
         if after > end:
             raise MalformedMessage("RequestHeader: ends too early", end)
         return after
+
+    def open_unread(self) -> int:
+        """The sequence of a request whose frame the owner has read by itself."""
+        return self._order.open()
+
+    def abandon(self) -> list[Any]:
+        """The peer is gone: the parts of all responses that were held back, to be let go of."""
+        return self._order.abandon()
 
     def respond(self, sequence: int, parts: list[Any]) -> list[Any]:
         """Complete a request with the frame that answers it (see `encode_response`), or with no parts where it gets

@@ -187,3 +187,16 @@ def test_what_nobody_syncs_is_written_back_in_time() -> None:
     (inode,) = fs.disk("/disk").inodes.values()
     assert len(inode.unsynced) <= UNSYNCED_OPERATIONS_MAX
     assert inode.medium.data == b"x" * (file.size() - len(inode.unsynced))
+
+
+@pytest.mark.parametrize("synced", [True, False])
+def test_the_time_of_a_file_is_durable_with_its_bytes(synced: bool) -> None:
+    fs = SimFileSystem(SimClock(), 1)
+    file = fs.open("/disk/file", OpenMode.CREATE)
+    file.sync()
+    fs.sync_directory("/disk")
+    fs.set_modified("/disk/file", 77)
+    if synced:
+        file.sync()
+    fs.lose_power()
+    assert (fs.stat("/disk/file").modified_ms == 77) is synced

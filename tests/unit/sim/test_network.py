@@ -1,12 +1,13 @@
 """The simulated network: a stream per connection, and every way in which it may disappoint."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pytest
 
 from tidelog.ports.errors import HandleClosed
 from tidelog.ports.files import OpenMode
-from tidelog.ports.network import Accepted, Closed, Connected, ConnectionId, Drained, Network, Received
+from tidelog.ports.network import Accepted, ConnectionId, Network
 from tidelog.sim.clock import SimClock
 from tidelog.sim.faults import Op
 from tidelog.sim.files import SimFileSystem
@@ -15,9 +16,18 @@ from tidelog.sim.trace import Trace
 from tidelog.sim.wire import NetworkSettings
 
 
+class Closed(NamedTuple):
+    connection: ConnectionId
+    reason: str
+
+
+NOBODY = ConnectionId(0)
+ROOM = 333  # bytes that one receive takes at most here
+
+
 @dataclass
 class Node:
-    """Collects what a host delivers; copies, because views do not last."""
+    """Collects what a host delivers."""
 
     network: Network
     accepted: list[Accepted] = field(default_factory=list)
@@ -27,20 +37,42 @@ class Node:
     cuts: list[int] = field(default_factory=list)
     data: bytes = b""
 
-    def poll(self) -> None:
-        for event in self.network.poll():
-            match event:
-                case Accepted():
-                    self.accepted.append(event)
-                case Connected(connection):
-                    self.connected.append(connection)
-                case Drained(connection):
-                    self.drained.append(connection)
-                case Closed():
-                    self.closed.append(event)
-                case Received(_, data):
-                    self.data += data
-                    self.cuts.append(len(data))
+    def serve(self) -> None:
+        self.network.serve(self._accept)
+
+    def _accept(self, accepted: Accepted) -> "End":
+        self.accepted.append(accepted)
+        return End(self, accepted.connection)
+
+    def connect(self, host: str, port: int) -> ConnectionId:
+        end = End(self)
+        end.connection = self.network.connect(host, port, end)
+        return end.connection
+
+
+class End:
+    """One connection's receiver."""
+
+    def __init__(self, node: Node, connection: ConnectionId = NOBODY) -> None:
+        self.node = node
+        self.connection = connection
+        self.buffer = bytearray(ROOM)
+
+    def writable(self) -> memoryview:
+        return memoryview(self.buffer)
+
+    def received(self, count: int) -> None:
+        self.node.data += self.buffer[:count]
+        self.node.cuts.append(count)
+
+    def connected(self) -> None:
+        self.node.connected.append(self.connection)
+
+    def drained(self) -> None:
+        self.node.drained.append(self.connection)
+
+    def closed(self, reason: str) -> None:
+        self.node.closed.append(Closed(self.connection, reason))
 
 
 class Pair:
@@ -53,13 +85,14 @@ class Pair:
         self.client_host, self.server_host = self.network.host("client"), self.network.host("server")
         self.server_host.listen(9092, "PLAINTEXT")
         self.client, self.server = Node(self.client_host), Node(self.server_host)
-        self.connection = self.client_host.connect("server", 9092)
+        self.server.serve()
+        self.connection = self.client.connect("server", 9092)
 
     def run(self, duration_ms: int = 100) -> None:
         for _ in range(duration_ms):
             self.clock.advance(1)
-            self.server.poll()
-            self.client.poll()
+            self.server_host.poll()
+            self.client_host.poll()
 
     @property
     def accepted(self) -> ConnectionId:
@@ -74,7 +107,8 @@ def pair() -> Pair:
 
 
 def test_a_connection_is_accepted_and_connected(pair: Pair) -> None:
-    assert [(event.listener, event.peer) for event in pair.server.accepted] == [("PLAINTEXT", "client")]
+    assert [(event.listener, event.peer.host) for event in pair.server.accepted] == [("PLAINTEXT", "client")]
+    assert [event.local for event in pair.server.accepted] == [("server", 9092)]
     assert pair.client.connected == [pair.connection]
     assert pair.client.closed == pair.server.closed == []
 
@@ -96,16 +130,21 @@ def test_bytes_arrive_once_in_order_and_cut_anywhere() -> None:
     assert len(cuts) > 100
 
 
-def test_a_view_is_writable_and_dies_with_the_next_poll(pair: Pair) -> None:
-    pair.client_host.send(pair.connection, [b"abc"])
-    views: list[memoryview] = []
-    while not views:
-        pair.clock.advance(10)
-        views = [event.data for event in pair.server_host.poll() if isinstance(event, Received)]
-    views[0][:1] = b"A"
-    assert views[0].tobytes()[:1] == b"A"
-    pair.server_host.poll()
-    assert bytes(views[0]).strip(b"\xdd") == b""
+def test_a_receiver_that_closes_hears_nothing_more(pair: Pair) -> None:
+    received = End.received
+
+    class Once(End):
+        def received(self, count: int) -> None:
+            received(self, count)
+            self.node.network.close(self.connection)
+
+    end = Once(pair.client)
+    end.connection = pair.client_host.connect("server", 9092, end)
+    pair.run()
+    pair.server_host.send(pair.server.accepted[-1].connection, [bytes(1_000)])
+    pair.run()
+    assert len(pair.client.data) == ROOM
+    assert pair.client.closed == []
 
 
 def test_a_slow_reader_makes_the_sender_wait() -> None:
@@ -215,7 +254,7 @@ def test_connections_die_by_chance() -> None:
 
 @pytest.mark.parametrize(("host", "port"), [("server", 1), ("nowhere", 9092)])
 def test_where_nobody_listens_a_connection_is_refused(pair: Pair, host: str, port: int) -> None:
-    connection = pair.client_host.connect(host, port)
+    connection = pair.client.connect(host, port)
     pair.run()
     assert pair.client.closed == [Closed(connection, "refused")]
 
@@ -224,7 +263,7 @@ def test_a_partition_holds_everything_until_it_heals(pair: Pair) -> None:
     pair.network.partition("client", "server")
     pair.client_host.send(pair.connection, [b"late"])
     pair.server_host.send(pair.accepted, [b"back"])
-    other = pair.client_host.connect("server", 9092)
+    other = pair.client.connect("server", 9092)
     pair.run()
     assert (pair.server.data, pair.client.data, pair.client.connected) == (b"", b"", [pair.connection])
     assert pair.network.next_delivery_ms() is None
@@ -247,11 +286,12 @@ def test_a_dead_process_is_noticed_and_refuses(pair: Pair) -> None:
     pair.server_host.kill()
     pair.run()
     assert [event.reason for event in pair.client.closed] == ["reset"]
-    again = pair.client_host.connect("server", 9092)
+    again = pair.client.connect("server", 9092)
     pair.run()
     assert pair.client.closed[1:] == [Closed(again, "refused")]
     pair.server_host.listen(9092, "PLAINTEXT")
-    pair.client_host.connect("server", 9092)
+    pair.server.serve()
+    pair.client.connect("server", 9092)
     pair.run()
     assert len(pair.client.connected) == 2
 
@@ -259,7 +299,7 @@ def test_a_dead_process_is_noticed_and_refuses(pair: Pair) -> None:
 def test_a_lost_machine_is_silent_until_it_is_back(pair: Pair) -> None:
     pair.server_host.lose_power()
     pair.client_host.send(pair.connection, [b"into the void"])
-    unanswered = pair.client_host.connect("server", 9092)
+    unanswered = pair.client.connect("server", 9092)
     pair.run()
     assert pair.client.closed == []
     pair.server_host.restart()

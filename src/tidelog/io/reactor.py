@@ -1,0 +1,340 @@
+"""The Network port on real sockets: one poller, no threads, no asyncio.
+
+    reactor.listen(...)                       before the server runs
+    while ...: reactor.wait(timeout); node.turn()     the node calls `poll`, handlers, `send`
+
+`wait` learns what is ready, `poll` works it off: one receive a ready socket, straight into the receiver's buffer, so
+that no client gets more of a turn than another. What a socket does not take at once waits here until it is writable.
+A connection's end is told from `poll`, never from within `send`: the server must not be called back while it sends.
+"""
+
+import errno
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from tidelog.io.pollers import FAILED, READ, WRITE, new_poller
+from tidelog.io.sending import release_all, send_some
+from tidelog.ports.errors import StorageFault
+from tidelog.ports.network import Accepted, Acceptor, Address, ConnectionId, Receiver, SendPart
+
+ACCEPTS_A_TURN: Final = 64
+# One turn receives no more than this: the bytes are checked and written in the same turn, which has to stay short.
+RECEIVED_BYTES_A_TURN: Final = 32 << 20
+BACKLOG: Final = 1024
+
+
+class Connection:
+    """One socket. `interest` is what the poller was told last."""
+
+    __slots__ = ("id", "interest", "is_connecting", "is_muted", "receiver", "sock", "unsent")
+
+    def __init__(self, connection: ConnectionId, sock: socket.socket) -> None:
+        self.id = connection
+        self.sock = sock
+        self.receiver: Receiver | None = None
+        self.unsent: deque[SendPart] = deque()
+        self.interest = READ
+        self.is_muted = False
+        self.is_connecting = False
+
+    def wanted(self) -> int:
+        if self.is_connecting:
+            return WRITE
+        return (0 if self.is_muted else READ) | (WRITE if self.unsent else 0)
+
+
+class Reactor:
+    def __init__(self) -> None:
+        self._poller = new_poller()
+        self._acceptor: Acceptor | None = None
+        self._listeners: dict[int, tuple[str, socket.socket]] = {}
+        self._watched: dict[int, Callable[[], None]] = {}
+        self._by_descriptor: dict[int, Connection] = {}
+        self._by_id: dict[ConnectionId, Connection] = {}
+        self._ended: dict[ConnectionId, tuple[Receiver, str]] = {}
+        self._ready: list[tuple[int, int]] = []
+        self._next_id = 1
+        self._spare = os.open(os.devnull, os.O_RDONLY)  # given up to accept, and close, when descriptors run out
+        self.refused_accepts = 0
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        self.watch(self._wake_read, self._drain_wakes)
+
+    # Building and ending
+
+    def listen(self, name: str, host: str, port: int) -> Address:
+        """OSError when the address is taken or not ours. Port 0 takes a free one: the answer says which."""
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6 and host == "::":
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            sock.bind((host, port))
+            sock.listen(BACKLOG)
+        except OSError:
+            sock.close()
+            raise
+        sock.setblocking(False)
+        self._listeners[sock.fileno()] = (name, sock)
+        self._poller.register(sock.fileno(), READ)
+        return Address(*sock.getsockname()[:2])
+
+    def stop_listening(self) -> None:
+        for descriptor, (_name, sock) in self._listeners.items():
+            self._poller.unregister(descriptor)
+            sock.close()
+        self._listeners.clear()
+
+    def watch(self, descriptor: int, on_ready: Callable[[], None]) -> None:
+        """Something else that may become readable: a pipe of a helper, a signal."""
+        self._watched[descriptor] = on_ready
+        self._poller.register(descriptor, READ)
+
+    def unwatch(self, descriptor: int) -> None:
+        del self._watched[descriptor]
+        self._poller.unregister(descriptor)
+
+    def wake(self) -> None:
+        """End a `wait`; from any thread or signal handler. A full pipe wakes as well."""
+        try:
+            os.write(self._wake_write, b"w")
+        except BlockingIOError:
+            return
+
+    def _drain_wakes(self) -> None:
+        try:
+            os.read(self._wake_read, 4096)
+        except BlockingIOError:
+            return
+
+    def shut_down(self) -> None:
+        self.stop_listening()
+        for connection in list(self._by_id.values()):
+            self._drop(connection)
+        self._poller.close()
+        for descriptor in (self._wake_read, self._wake_write, self._spare):
+            os.close(descriptor)
+
+    # The loop
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether a response is still on its way; what a graceful stop waits for."""
+        return any(connection.unsent for connection in self._by_id.values())
+
+    def wait(self, timeout_ms: float | None) -> None:
+        """Until something is ready, or so long. `poll` must have worked off what was."""
+        if self._ended:  # in a `send` since the last poll: their receivers are still to be told
+            timeout_ms = 0
+        self._ready = self._poller.poll(None if timeout_ms is None else timeout_ms / 1000)
+
+    def serve(self, acceptor: Acceptor) -> None:
+        self._acceptor = acceptor
+
+    def poll(self) -> None:
+        ready, self._ready = self._ready, []
+        budget = RECEIVED_BYTES_A_TURN
+        by_descriptor = self._by_descriptor
+        for descriptor, events in ready:
+            connection = by_descriptor.get(descriptor)
+            if connection is None:
+                self._other(descriptor)
+                continue
+            if events & WRITE:
+                self._writable(connection)
+            if events & READ and not connection.is_muted:
+                if budget > 0:
+                    budget -= self._receive(connection)
+            elif events & FAILED:
+                self._end(connection, "the connection failed")
+        while self._ended:
+            receiver, reason = self._ended.pop(next(iter(self._ended)))
+            receiver.closed(reason)
+
+    def _other(self, descriptor: int) -> None:
+        if descriptor in self._watched:
+            self._watched[descriptor]()
+        elif descriptor in self._listeners:
+            self._accept(*self._listeners[descriptor])
+
+    def _receive(self, connection: Connection) -> int:
+        receiver = connection.receiver
+        if receiver is None:  # ended or closed earlier in this very poll
+            return 0
+        try:
+            count = connection.sock.recv_into(receiver.writable())
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError as error:
+            self._end(connection, reason_of(error))
+            return 0
+        if not count:
+            self._end(connection, "closed by the peer")
+            return 0
+        receiver.received(count)
+        return count
+
+    def _accept(self, name: str, listener: socket.socket) -> None:
+        for _ in range(ACCEPTS_A_TURN):
+            try:
+                sock, peer = listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE):
+                    self._refuse(listener)
+                return
+            self._add(sock, name, peer)
+
+    def _refuse(self, listener: socket.socket) -> None:
+        """Out of descriptors: without this the peer would wait, and the listener be ready for ever."""
+        self.refused_accepts += 1
+        os.close(self._spare)
+        try:
+            sock, _peer = listener.accept()
+            sock.close()
+        except OSError:
+            pass
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+
+    def _add(self, sock: socket.socket, name: str, peer: tuple[str, int]) -> None:
+        assert self._acceptor is not None, "listening, but serving nobody"
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connection = self._register(sock)
+        local = Address(*sock.getsockname()[:2])
+        receiver = self._acceptor(Accepted(connection.id, name, Address(*peer[:2]), local))
+        if connection.id in self._by_id:
+            connection.receiver = receiver
+
+    def _register(self, sock: socket.socket) -> Connection:
+        connection = Connection(ConnectionId(self._next_id), sock)
+        self._next_id += 1
+        self._by_id[connection.id] = self._by_descriptor[sock.fileno()] = connection
+        self._poller.register(sock.fileno(), connection.interest)
+        return connection
+
+    # The port
+
+    def connect(self, host: str, port: int, receiver: Receiver) -> ConnectionId:
+        """`host` is an address, not a name: resolving would wait."""
+        sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        failure = sock.connect_ex((host, port))
+        connection = self._register(sock)
+        connection.receiver = receiver
+        connection.is_connecting = True
+        self._update(connection)
+        if failure not in (0, errno.EINPROGRESS):
+            self._end(connection, os.strerror(failure))
+        return connection.id
+
+    def send(self, connection_id: ConnectionId, parts: Sequence[SendPart]) -> bool:
+        connection = self._by_id.get(connection_id)
+        if connection is None:
+            release_all(deque(parts))
+            return True
+        if not connection.unsent and len(parts) == 1 and isinstance(parts[0], bytes) and not connection.is_connecting:
+            return self._send_one(connection, parts[0])
+        connection.unsent.extend(parts)
+        self._flush(connection)
+        return not connection.unsent
+
+    def _send_one(self, connection: Connection, data: bytes) -> bool:
+        """Nearly every response: one piece of bytes, which the socket takes whole."""
+        try:
+            sent = connection.sock.send(data)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        except OSError as error:
+            self._end(connection, reason_of(error))
+            return True
+        if sent < len(data):
+            connection.unsent.append(memoryview(data)[sent:])
+            self._update(connection)
+            return False
+        return True
+
+    def _flush(self, connection: Connection) -> None:
+        if connection.is_connecting:
+            return
+        try:
+            send_some(connection.sock, connection.unsent)
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError as error:
+            self._end(connection, reason_of(error))
+            return
+        except StorageFault as fault:
+            self._end(connection, f"a file range could not be sent: {fault}")
+            return
+        self._update(connection)
+
+    def _writable(self, connection: Connection) -> None:
+        if connection.is_connecting:
+            self._finish_connecting(connection)
+        elif connection.unsent:
+            self._flush(connection)
+            if not connection.unsent and connection.receiver is not None:
+                connection.receiver.drained()
+
+    def _finish_connecting(self, connection: Connection) -> None:
+        failure = connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if failure:
+            self._end(connection, os.strerror(failure))
+            return
+        connection.is_connecting = False
+        assert connection.receiver is not None
+        connection.receiver.connected()
+        self._flush(connection)
+
+    def mute(self, connection: ConnectionId) -> None:
+        self._set_muted(connection, True)
+
+    def unmute(self, connection: ConnectionId) -> None:
+        self._set_muted(connection, False)
+
+    def _set_muted(self, connection_id: ConnectionId, is_muted: bool) -> None:
+        connection = self._by_id.get(connection_id)
+        if connection is not None and connection.is_muted != is_muted:
+            connection.is_muted = is_muted
+            self._update(connection)
+
+    def _update(self, connection: Connection) -> None:
+        wanted = connection.wanted()
+        if wanted != connection.interest and connection.id in self._by_id:
+            connection.interest = wanted
+            self._poller.modify(connection.sock.fileno(), wanted)
+
+    def close(self, connection_id: ConnectionId) -> None:
+        self._ended.pop(connection_id, None)
+        connection = self._by_id.get(connection_id)
+        if connection is not None:
+            self._drop(connection)
+
+    def _end(self, connection: Connection, reason: str) -> None:
+        if connection.id not in self._by_id:
+            return
+        receiver = connection.receiver
+        self._drop(connection)
+        if receiver is not None:
+            self._ended[connection.id] = (receiver, reason)
+
+    def _drop(self, connection: Connection) -> None:
+        descriptor = connection.sock.fileno()
+        self._poller.unregister(descriptor)
+        del self._by_id[connection.id], self._by_descriptor[descriptor]
+        connection.receiver = None
+        release_all(connection.unsent)
+        connection.sock.close()
+
+
+def reason_of(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -1,0 +1,63 @@
+"""What a socket still has to send: bytes and file ranges, in order, as far as the socket takes them.
+
+Bytes in front of a file range go out with MSG_MORE, so that a response's head and its first records share a packet.
+Neighbouring bytes go out in one `sendmsg`.
+"""
+
+import socket
+from collections import deque
+from typing import Final
+
+from tidelog.io.handles import PosixFileRange
+from tidelog.ports.files import Buffer
+from tidelog.ports.network import SendPart
+
+PIECES_MAX: Final = 64  # in one sendmsg
+# A reader that is as fast as we are would keep us sending for as long as its response goes on; others have a turn too.
+BYTES_A_CALL: Final = 4 << 20
+MORE: Final = getattr(socket, "MSG_MORE", 0)
+
+
+class FileShrank(OSError):
+    """The length promised in front of a file range can not be kept."""
+
+
+def send_some(sock: socket.socket, unsent: deque[SendPart]) -> None:
+    """Until nothing is left, it is enough for once, or BlockingIOError. Other OSErrors are the connection's end; a
+    fault of the disk is a StorageFault."""
+    left = BYTES_A_CALL
+    while unsent and left > 0:
+        part = unsent[0]
+        left -= _send_range(sock, unsent, part) if isinstance(part, PosixFileRange) else _send_bytes(sock, unsent)
+
+
+def _send_range(sock: socket.socket, unsent: deque[SendPart], part: PosixFileRange) -> int:
+    sent = part.send_to(sock.fileno())
+    if not sent and part.remaining:
+        raise FileShrank("a file became shorter while it was sent")
+    if not part.remaining:
+        unsent.popleft()
+        part.release()
+    return sent
+
+
+def _send_bytes(sock: socket.socket, unsent: deque[SendPart]) -> int:
+    pieces: list[Buffer] = []
+    for part in unsent:
+        if len(pieces) == PIECES_MAX or not isinstance(part, Buffer):
+            break
+        pieces.append(part)
+    total = sent = sock.sendmsg(pieces, (), MORE if len(pieces) < len(unsent) else 0)
+    while pieces and sent >= len(pieces[0]):
+        sent -= len(pieces.pop(0))
+        unsent.popleft()
+    if sent:
+        unsent[0] = memoryview(pieces[0])[sent:]
+    return total
+
+
+def release_all(parts: deque[SendPart]) -> None:
+    for part in parts:
+        if not isinstance(part, Buffer):
+            part.release()
+    parts.clear()

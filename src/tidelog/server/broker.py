@@ -1,0 +1,231 @@
+"""What a broker is made of, as its handlers see it: the image, the partitions it hosts, who is connected.
+
+Lookups that every request makes are a dict lookup each. `generation` counts what makes remembered answers wrong: it
+moves with the metadata (see `produce_path`).
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from tidelog.config import BrokerConfig, TopicConfig
+from tidelog.metadata.configs import ConfigResource, ResourceType
+from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.topics import Partition as PartitionImage
+from tidelog.model.errors import ErrorCode
+from tidelog.model.ids import TopicPartition, Uuid
+from tidelog.ports.clock import Clock
+from tidelog.ports.entropy import Entropy
+from tidelog.ports.files import Completion, Ticket
+from tidelog.ports.network import Accepted, Network
+from tidelog.protocol.api import ServedRequests
+from tidelog.protocol.errors import ProtocolError
+from tidelog.protocol.messages.api_versions import ApiVersion
+from tidelog.protocol.messages.registry import APIS, REQUESTS, Listener
+from tidelog.server.advertised import Advertised
+from tidelog.server.connection import ClientConnection
+from tidelog.server.connections import Connections
+from tidelog.server.dispatch import Dispatch
+from tidelog.server.fetch_sessions import FetchSessions
+from tidelog.server.handlers.api_versions import advertised_versions
+from tidelog.server.handling import Handler
+from tidelog.server.hosted import Hosted
+from tidelog.server.limits import Limits, limits_of
+from tidelog.server.partition import Partition
+from tidelog.server.producer_ids import ProducerIds
+from tidelog.server.purgatory import Purgatory
+from tidelog.server.request_metrics import RequestMetrics
+from tidelog.server.turn import Turn
+from tidelog.storage.logs import Logs
+
+if TYPE_CHECKING:
+    from tidelog.controller.controller import Controller
+    from tidelog.server.events import Events
+    from tidelog.server.metadata_log_machine import MetadataMachine
+    from tidelog.server.metadata_log_quorum import MetadataQuorum
+    from tidelog.server.registration import Registration
+
+
+BROKER: Listener = "broker"
+CONTROLLER: Listener = "controller"
+LISTENER_KINDS = (BROKER, CONTROLLER)
+
+
+class Leader(NamedTuple):
+    node_id: int
+    leader_epoch: int
+
+
+class NodeAddress(NamedTuple):
+    host: str
+    port: int
+    rack: str | None
+
+
+class WarmWaiter(Protocol):
+    def warmed(self, ticket: Ticket) -> None: ...
+
+
+class Broker:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        node_id: int,
+        cluster_id: str,
+        clock: Clock,
+        entropy: Entropy,
+        network: Network,
+        logs: Logs,
+        quorum: "MetadataQuorum",
+        controller: "MetadataMachine[Controller]",
+        handlers: Iterable[Handler],
+        events: "Events",
+        image: MetadataImage,
+        advertised: Advertised,
+    ) -> None:
+        by_key = {int(handler.api_key): handler for handler in handlers}
+        self.config = config
+        self.node_id = node_id
+        self.cluster_id = cluster_id
+        self.clock = clock
+        self.entropy = entropy
+        self.network = network
+        self.logs = logs
+        self.quorum = quorum
+        self.controller = controller
+        self.events = events
+        self.image = image
+        self.generation = 0
+        self.limits: Limits = limits_of(config)
+        self.turn = Turn(clock, logs)
+        self.purgatory = Purgatory()
+        self.fetch_sessions = FetchSessions(self.limits.fetch_sessions_max)
+        self.request_metrics = RequestMetrics()
+        self._served = {
+            listener: ServedRequests({key: REQUESTS[key] for key in by_key if listener in APIS[key].listeners})
+            for listener in LISTENER_KINDS
+        }
+        self.dispatch = Dispatch(self, by_key)
+        self.connections = Connections(self)
+        self.hosted = Hosted(self)
+        self.advertised = advertised
+        self.producer_ids = ProducerIds(self)
+        self.registration: Registration | None = None  # until it has begun
+        self._warming: dict[Ticket, WarmWaiter] = {}
+
+    # Connections
+
+    def accept(self, accepted: Accepted) -> ClientConnection:
+        return self.connections.accept(accepted)
+
+    def connection_closed(self, connection: ClientConnection, reason: str) -> None:
+        self.connections.closed(connection, reason)
+
+    def protocol_error(self, connection: ClientConnection, error: ProtocolError) -> None:
+        """The stream is not trusted any more; nobody else notices."""
+        self.events.protocol_error(connection, error)
+        self.connections.close(connection)
+
+    def served_on(self, listener: str) -> ServedRequests:
+        """What a listener serves: clients' requests, or those to a controller."""
+        return self._served[CONTROLLER if self.is_controller_listener(listener) else BROKER]
+
+    def is_controller_listener(self, listener: str) -> bool:
+        return listener in self.config.listener_plan.controller_names
+
+    # Others
+
+    def ask_controller(self, request: object, reply: Callable[[Any], None]) -> None:
+        self.controller.submit(self.turn.monotonic_ms, request, reply)
+
+    def controller_id(self) -> int:
+        """Clients are told a broker: any broker passes on what is the controller's to answer."""
+        return self.node_id
+
+    def api_versions(self, served: ServedRequests) -> list[ApiVersion]:
+        return advertised_versions(list(served.requests))
+
+    def topic_config(self, name: str) -> TopicConfig:
+        overrides = self.image.configs.get(ConfigResource(ResourceType.TOPIC, name))
+        return self.config.topic_config(overrides or {})
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """The dynamic settings have changed: limits, and the defaults of every topic."""
+        self.config = config
+        self.limits = limits_of(config)
+        self.hosted.reconfigure_topics(self.image.topics.by_name)
+
+    @property
+    def broker_epoch(self) -> int:
+        return -1 if self.registration is None else self.registration.broker_epoch
+
+    # Partitions
+
+    def partition_of(self, place: TopicPartition) -> Partition | None:
+        return self.hosted.by_place.get(place)
+
+    def leader_of(self, place: TopicPartition) -> Partition | ErrorCode:
+        """The partition, if this broker leads it."""
+        found = self.hosted.by_place.get(place)
+        if found is not None and found.is_leader and found.is_online:
+            return found
+        return self._why_not(self._image_of(place), found, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+    def leader_of_id(self, topic_id: Uuid, index: int) -> Partition | ErrorCode:
+        """By id alone: a topic that was made anew under the same name is another topic."""
+        found = self.hosted.by_id.get((topic_id, index))
+        if found is not None and found.is_leader and found.is_online:
+            return found
+        is_known = topic_id in self.image.topics.by_id
+        image = self.image.topics.partition(topic_id, index)
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_known else ErrorCode.UNKNOWN_TOPIC_ID
+        return self._why_not(image, found, unknown)
+
+    def _why_not(self, image: PartitionImage | None, found: Partition | None, unknown: ErrorCode) -> ErrorCode:
+        if image is None:
+            return unknown
+        if image.leader == self.node_id and found is not None and not found.is_online:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def _image_of(self, place: TopicPartition) -> PartitionImage | None:
+        topic = self.image.topics.by_name.get(place.topic)
+        return None if topic is None else topic.partitions.get(place.partition)
+
+    def topic_name(self, topic_id: Uuid) -> str | None:
+        topic = self.image.topics.by_id.get(topic_id)
+        return None if topic is None else topic.name
+
+    def topic_names(self, topic_ids: Iterable[Uuid]) -> dict[Uuid, str]:
+        """Of those ids that there are."""
+        found = ((topic_id, self.topic_name(topic_id)) for topic_id in topic_ids)
+        return {topic_id: name for topic_id, name in found if name is not None}
+
+    def current_leader(self, place: TopicPartition) -> Leader | None:
+        image = self._image_of(place)
+        return None if image is None or not image.has_leader else Leader(image.leader, image.leader_epoch)
+
+    def endpoint_of(self, node_id: int, accepted: Accepted) -> NodeAddress | None:
+        """Where a client that reached us through this listener finds a broker."""
+        broker = self.image.brokers.get(node_id)
+        if broker is None or broker.fenced:
+            return None
+        address = self.advertised.address_of(broker, accepted)
+        return None if address is None else NodeAddress(address.host, address.port, broker.rack)
+
+    # Completions of the disk
+
+    def when_warm(self, ticket: Ticket, waiter: WarmWaiter) -> None:
+        self._warming[ticket] = waiter
+
+    def complete(self, completions: Iterable[Completion]) -> None:
+        """What helper threads have finished: syncs, after which more may be acknowledged, and warmed ranges."""
+        completions = list(completions)
+        for log in self.logs.complete(completions, self.turn.wall_ms):
+            partition = self.hosted.by_place.get(log.topic_partition)
+            if partition is not None:
+                partition.advance()
+                self.turn.moved[partition] = None
+        for completion in completions:
+            waiter = self._warming.pop(completion.ticket, None)
+            if waiter is not None:
+                waiter.warmed(completion.ticket)

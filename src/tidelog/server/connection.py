@@ -1,0 +1,184 @@
+"""One client's connection: frames out of its bytes, its requests to their handlers, its responses in order.
+
+    received -> frames -> the produce path (a request like the last one), or dispatch -> ... -> complete -> outgoing
+
+Backpressure is the peer's own TCP window. A client that does not read its responses is not read from either, until the
+network has taken what was waiting for it; one with too many requests in flight is left alone until some were answered;
+and frames that a turn has no time for wait in the buffer for the next.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from tidelog.ports.network import Accepted, SendPart
+from tidelog.protocol.errors import ProtocolError
+from tidelog.protocol.framing import ReceiveBuffer
+from tidelog.protocol.server_connection import Request, ServerConnection
+
+if TYPE_CHECKING:
+    from tidelog.server.broker import Broker
+    from tidelog.server.produce_path import ProducePath
+
+INITIAL_RECEIVE_BYTES = 16_384  # thousands of idle connections have to fit
+
+
+class ClientConnection:
+    __slots__ = (
+        "accepted",
+        "broker",
+        "client_software",
+        "id",
+        "is_closed",
+        "is_full",
+        "is_in_backlog",
+        "is_in_turn",
+        "is_sending",
+        "last_active_ms",
+        "outgoing",
+        "produce_path",
+        "protocol",
+        "receive",
+        "turn",
+    )
+
+    def __init__(self, broker: "Broker", accepted: Accepted) -> None:
+        self.broker = broker
+        self.turn = broker.turn
+        self.accepted = accepted
+        self.id = accepted.connection
+        self.receive = ReceiveBuffer(broker.limits.request_bytes_max, INITIAL_RECEIVE_BYTES)
+        self.protocol = ServerConnection(broker.served_on(accepted.listener), self.receive)
+        self.client_software = ("unknown", "unknown")  # until ApiVersions tells
+        self.produce_path: ProducePath | None = None
+        self.outgoing: list[SendPart] = []
+        self.last_active_ms = broker.turn.monotonic_ms
+        self.is_closed = False
+        self.is_full = False  # too many requests are unanswered
+        self.is_sending = False  # the network still has something that it could not hand over
+        self.is_in_turn = False
+        self.is_in_backlog = False
+
+    # The Receiver port
+
+    def writable(self) -> memoryview:
+        return self.receive.writable()
+
+    def received(self, count: int) -> None:
+        self.receive.commit(count)
+        turn = self.turn
+        self.last_active_ms = turn.monotonic_ms
+        if not self.is_in_turn:
+            self.is_in_turn = True
+            turn.connections.append(self)
+        self.take_frames()
+
+    def connected(self) -> None:
+        raise AssertionError("an accepted connection does not connect")
+
+    def drained(self) -> None:
+        self.is_sending = False
+        self._listen_if_able()
+
+    def closed(self, reason: str) -> None:
+        self.is_closed = True
+        self._release_held()
+        self.broker.connection_closed(self, reason)
+
+    # Requests
+
+    def take_frames(self) -> None:
+        """Handle what has arrived, as long as the turn has time and the client is owed few answers."""
+        receive, turn, protocol = self.receive, self.turn, self.protocol
+        try:
+            while not self.is_closed:
+                if turn.is_over():
+                    self._wait_for_next_turn()
+                    return
+                if not protocol.wants_bytes:
+                    self.is_full = True
+                    self.broker.network.mute(self.id)
+                    return
+                frame = receive.next_frame()
+                if frame is None:
+                    return
+                path = self.produce_path
+                if path is None or not path.take(self, *frame):
+                    self._dispatch(*frame)
+        except ProtocolError as error:
+            self.broker.protocol_error(self, error)
+
+    def _dispatch(self, start: int, end: int) -> None:
+        request = self.protocol.open(start, end)
+        if isinstance(request, Request):
+            self.broker.dispatch.handle(self, request, start)
+        else:
+            self.broker.dispatch.refuse_unsupported(self, request)
+
+    def _wait_for_next_turn(self) -> None:
+        if not self.is_in_backlog:
+            self.is_in_backlog = True
+            self.turn.backlog.append(self)
+        self.broker.network.mute(self.id)
+
+    def resume(self) -> None:
+        """The next turn: go on where the last one stopped."""
+        self.is_in_backlog = False
+        if self.is_closed:
+            return
+        if not self.is_in_turn:
+            self.is_in_turn = True
+            self.turn.connections.append(self)
+        self._listen_if_able()
+        self.take_frames()
+
+    def _listen_if_able(self) -> None:
+        if not (self.is_sending or self.is_in_backlog or self.is_full or self.is_closed):
+            self.broker.network.unmute(self.id)
+
+    # Responses
+
+    def complete(self, sequence: int, parts: list[Any]) -> None:
+        """The answer to a request; it leaves at the end of the turn, unless earlier ones are still to come."""
+        if self.is_closed:
+            release(parts)
+            return
+        ready = self.protocol.respond(sequence, parts)
+        if ready:
+            if not self.outgoing:
+                self.turn.sending.append(self)
+            self.outgoing += ready
+            if self.is_full:
+                self.is_full = False
+                self._wait_for_next_turn()
+
+    def flush(self) -> None:
+        """The end of the turn."""
+        parts, self.outgoing = self.outgoing, []
+        if self.is_closed:
+            release(parts)
+        elif not self.broker.network.send(self.id, parts):
+            self.is_sending = True
+            self.broker.network.mute(self.id)
+
+    def end_turn(self) -> None:
+        """What was appended from this buffer has been written: its memory may be used again."""
+        self.is_in_turn = False
+        self.receive.release()
+
+    def close(self) -> None:
+        """Ours to end: a peer that broke the protocol, or a limit."""
+        if not self.is_closed:
+            self.is_closed = True
+            self.broker.network.close(self.id)
+            self._release_held()
+
+    def _release_held(self) -> None:
+        release(self.outgoing)
+        self.outgoing = []
+        release(self.protocol.abandon())
+
+
+def release(parts: list[Any]) -> None:
+    """File ranges in responses that nobody will receive give their files back."""
+    for part in parts:
+        if not isinstance(part, bytes | bytearray | memoryview):
+            part.release()

@@ -1,0 +1,82 @@
+"""From a request to its handler, and from what goes wrong on the way to an answer.
+
+- A version or API that is not served: ApiVersions gets the answer that lets a client find a version that is; Produce
+  0-2, which are advertised and gone, a proper refusal; everybody else is disconnected, since nothing that could be sent
+  would be understood.
+- A body that can not be read is the peer's fault: the connection is closed (`ProtocolError`).
+- ApiError: the API's own way to say no.
+- A bug in a handler costs that request: UNKNOWN_SERVER_ERROR, the stack in the log, counted. It must not take the node
+  down, or a poisonous request would walk from broker to broker.
+"""
+
+from typing import TYPE_CHECKING
+
+from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.errors import MalformedMessage
+from tidelog.protocol.messages.api_versions import ApiVersionsResponse
+from tidelog.protocol.messages.registry import REQUESTS
+from tidelog.protocol.server_connection import Request, UnsupportedRequest, decode_request, encode_response
+from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.old_produce import NEWEST, refuse_old_produce
+
+if TYPE_CHECKING:
+    from tidelog.server.broker import Broker
+    from tidelog.server.connection import ClientConnection
+
+
+class Dispatch:
+    def __init__(self, broker: "Broker", handlers: dict[int, Handler]) -> None:
+        self._broker = broker
+        self._handlers = handlers
+        self.bugs = 0
+
+    def handle(self, connection: "ClientConnection", request: Request, frame_start: int) -> None:
+        broker = self._broker
+        started_ns = broker.clock.monotonic_ns()
+        context = RequestContext(connection, request, broker.turn.began_ns, started_ns, frame_start)
+        handler = self._handlers[request.api_key]
+        body = decode_request(request, REQUESTS[request.api_key])
+        try:
+            response = handler.handle(broker, context, body)
+        except ApiError as error:
+            response = self._refuse(context, handler, body, error.code, error.message)
+        except Exception as bug:  # noqa: BLE001 - a bug costs one request, not the node
+            self.bugs += 1
+            broker.events.bug(connection, request, bug)
+            text = "an internal error; the broker's log has it"
+            response = self._refuse(context, handler, body, ErrorCode.UNKNOWN_SERVER_ERROR, text)
+        if response is not None:
+            context.respond(response)
+        else:
+            context.handled_ns = broker.clock.monotonic_ns()
+
+    def _refuse(
+        self, context: RequestContext, handler: Handler, body: object, code: ErrorCode, message: str | None
+    ) -> object | None:
+        response: object | None = handler.refuse(body, code, message)
+        if response is None:
+            context.respond_nothing()
+            context.connection.close()
+        return response
+
+    def refuse_unsupported(self, connection: "ClientConnection", request: UnsupportedRequest) -> None:
+        if request.api_key == ApiKey.API_VERSIONS:
+            response = ApiVersionsResponse(
+                error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=self._broker.api_versions(connection.protocol.served)
+            )
+            connection.complete(request.sequence, encode_response(request.correlation_id, response, 0))
+            return
+        if request.api_key == ApiKey.PRODUCE and request.api_version <= NEWEST:
+            self._refuse_old_produce(connection, request)
+            return
+        name = REQUESTS[request.api_key].__name__ if request.api_key in REQUESTS else "an unknown API"
+        text = f"{name} ({request.api_key}) version {request.api_version} is not served"
+        raise MalformedMessage(text, 0)
+
+    def _refuse_old_produce(self, connection: "ClientConnection", request: UnsupportedRequest) -> None:
+        body = memoryview(request.buffer)[request.position : request.end]
+        answer = refuse_old_produce(request.correlation_id, request.api_version, body)
+        connection.complete(request.sequence, [] if answer is None else [answer])
+        if answer is None:
+            connection.close()

@@ -1,0 +1,72 @@
+"""ApiVersions: what this broker serves. The first thing that a client asks, before it can know any version.
+
+Produce is advertised from version 0 although 0-2 are refused: librdkafka takes a higher minimum as a sign that the
+broker is too old for compression, and turns it off without a word.
+"""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from tidelog.metadata.feature_levels import SERVED
+from tidelog.model.errors import ErrorCode
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from tidelog.protocol.messages.registry import REQUESTS
+from tidelog.protocol.schema import schema_of
+from tidelog.server.handling import Handler, RequestContext
+
+if TYPE_CHECKING:
+    from tidelog.server.broker import Broker
+
+# What a client may call itself: it ends up in metric names.
+SOFTWARE_PATTERN: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+FIRST_WITH_SOFTWARE: Final = 3
+FIRST_WITH_ZERO_LEVELS: Final = 4
+
+
+def handle(broker: "Broker", context: RequestContext, body: ApiVersionsRequest) -> ApiVersionsResponse:
+    if context.api_version >= FIRST_WITH_SOFTWARE:
+        software = (body.client_software_name, body.client_software_version)
+        if not all(map(SOFTWARE_PATTERN.fullmatch, software)):
+            return refuse(body, ErrorCode.INVALID_REQUEST, "")
+        context.connection.client_software = software
+    response = ApiVersionsResponse(
+        error_code=ErrorCode.NONE, api_keys=broker.api_versions(context.connection.protocol.served)
+    )
+    response.supported_features = [
+        SupportedFeatureKey(name=name, min_version=levels.min, max_version=levels.max)
+        for name, levels in SERVED.items()
+        if levels.min > 0 or context.api_version >= FIRST_WITH_ZERO_LEVELS
+    ]
+    features = broker.image.features
+    response.finalized_features = [
+        FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        for name, level in sorted(features.items())
+    ]
+    response.finalized_features_epoch = max(0, broker.image.provenance.offset)
+    return response
+
+
+def advertised_versions(api_keys: list[int]) -> list[ApiVersion]:
+    return [_version(api_key) for api_key in sorted(api_keys)]
+
+
+def _version(api_key: int) -> ApiVersion:
+    schema = schema_of(REQUESTS[api_key])
+    highest = schema.versions.highest - (1 if schema.latest_version_unstable else 0)
+    return ApiVersion(
+        api_key=api_key, min_version=0 if api_key == ApiKey.PRODUCE else schema.versions.lowest, max_version=highest
+    )
+
+
+def refuse(_body: ApiVersionsRequest, code: ErrorCode, _message: str | None) -> ApiVersionsResponse:
+    return ApiVersionsResponse(error_code=code, api_keys=[])
+
+
+API_VERSIONS = Handler(ApiKey.API_VERSIONS, handle, refuse)

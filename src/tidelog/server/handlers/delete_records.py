@@ -1,0 +1,78 @@
+"""DeleteRecords: the log of a partition begins later from now on.
+
+As in Kafka the new beginning is written down with the next checkpoint of the log starts. A crash before that brings
+back records that were to be gone; it never loses any.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from tidelog.model.errors import ErrorCode
+from tidelog.model.ids import TopicPartition
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.internal_topics import is_internal
+
+if TYPE_CHECKING:
+    from tidelog.server.broker import Broker
+
+NO_LOW_WATERMARK: Final = -1
+
+
+def handle(broker: "Broker", _context: RequestContext, body: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    topics = [
+        DeleteRecordsTopicResult(
+            name=topic.name, partitions=[_delete(broker, topic.name, each) for each in topic.partitions]
+        )
+        for topic in body.topics
+    ]
+    return DeleteRecordsResponse(throttle_time_ms=0, topics=topics)
+
+
+def _delete(broker: "Broker", topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+    place = TopicPartition(topic, asked.partition_index)
+    found = broker.leader_of(place)
+    if isinstance(found, ErrorCode):
+        return DeleteRecordsPartitionResult(
+            partition_index=asked.partition_index, low_watermark=NO_LOW_WATERMARK, error_code=found
+        )
+    if is_internal(topic):
+        code = ErrorCode.INVALID_TOPIC_EXCEPTION  # the cluster's own records are not for clients to delete
+    elif not found.log.config.deletes:
+        code = ErrorCode.POLICY_VIOLATION  # of a compacted topic nobody may cut off the last values
+    else:
+        code = found.log.delete_records(asked.offset)
+    if code is not ErrorCode.NONE:
+        return DeleteRecordsPartitionResult(
+            partition_index=asked.partition_index, low_watermark=NO_LOW_WATERMARK, error_code=code
+        )
+    broker.turn.moved[found] = None
+    start = found.log.log_start_offset
+    return DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=start, error_code=code)
+
+
+def refuse(body: DeleteRecordsRequest, code: ErrorCode, _message: str | None) -> DeleteRecordsResponse:
+    return DeleteRecordsResponse(
+        throttle_time_ms=0,
+        topics=[
+            DeleteRecordsTopicResult(
+                name=topic.name,
+                partitions=[
+                    DeleteRecordsPartitionResult(
+                        partition_index=each.partition_index, low_watermark=NO_LOW_WATERMARK, error_code=code
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in body.topics
+        ],
+    )
+
+
+DELETE_RECORDS = Handler(ApiKey.DELETE_RECORDS, handle, refuse)

@@ -1,0 +1,125 @@
+"""DescribeTopicPartitions: topics page by page, so that no answer is larger than a client or broker can bear.
+
+Topics come in the order of their names, partitions in theirs. A page ends after so many partitions; its cursor names
+the first one that it left out.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from tidelog.config.settings import requests
+from tidelog.controller.topic_names import check_topic_name
+from tidelog.metadata.topics import Topic
+from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.model.ids import ZERO_UUID
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.internal_topics import is_internal
+
+if TYPE_CHECKING:
+    from tidelog.server.broker import Broker
+
+FEWEST: Final = 1
+
+
+def handle(
+    broker: "Broker", context: RequestContext, body: DescribeTopicPartitionsRequest
+) -> DescribeTopicPartitionsResponse:
+    if body.cursor is not None and body.cursor.partition_index < 0:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"a cursor at partition {body.cursor.partition_index}")
+    most: int = broker.config.get(requests.MAX_REQUEST_PARTITION_SIZE_LIMIT)
+    return _Page(broker, context, max(FEWEST, min(most, body.response_partition_limit))).fill(body)
+
+
+class _Page:
+    def __init__(self, broker: "Broker", context: RequestContext, limit: int) -> None:
+        self._topics = broker.image.topics.by_name
+        accepted = context.connection.accepted
+        nodes = sorted(broker.image.brokers)
+        self._reachable = [node for node in nodes if broker.endpoint_of(node, accepted) is not None]
+        self._left = limit
+        self._response = DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=[])
+
+    def fill(self, body: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+        cursor = body.cursor
+        asked_for_all = not body.topics
+        names = sorted(self._topics) if asked_for_all else sorted({topic.name for topic in body.topics})
+        for name in names:
+            if cursor is not None and name < cursor.topic_name:
+                continue
+            first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
+            if not self._add(name, first):
+                break
+        return self._response
+
+    def _add(self, name: str, first: int) -> bool:
+        """False: the page is full, and the cursor says where to go on."""
+        topic = self._topics.get(name)
+        if topic is None:
+            self._response.topics.append(_missing(name))
+            return True
+        indexes = [index for index in topic.partition_ids() if index >= first]
+        if not self._left:
+            self._response.next_cursor = Cursor(topic_name=name, partition_index=first)
+            return False
+        taken = indexes[: self._left]
+        self._response.topics.append(self._describe(topic, taken))
+        self._left -= len(taken)
+        if len(taken) < len(indexes):
+            self._response.next_cursor = Cursor(topic_name=name, partition_index=indexes[len(taken)])
+            return False
+        return True
+
+    def _describe(self, topic: Topic, indexes: list[int]) -> DescribeTopicPartitionsResponseTopic:
+        return DescribeTopicPartitionsResponseTopic(
+            error_code=ErrorCode.NONE,
+            name=topic.name,
+            topic_id=topic.id,
+            is_internal=is_internal(topic.name),
+            partitions=[self._partition(topic, index) for index in indexes],
+        )
+
+    def _partition(self, topic: Topic, index: int) -> DescribeTopicPartitionsResponsePartition:
+        image = topic.partitions[index]
+        is_reachable = image.leader in self._reachable
+        return DescribeTopicPartitionsResponsePartition(
+            error_code=ErrorCode.NONE if is_reachable else ErrorCode.LEADER_NOT_AVAILABLE,
+            partition_index=index,
+            leader_id=image.leader if is_reachable else -1,
+            leader_epoch=image.leader_epoch,
+            replica_nodes=list(image.replicas),
+            isr_nodes=list(image.isr),
+            eligible_leader_replicas=list(image.elr),
+            last_known_elr=list(image.last_known_elr),
+            offline_replicas=[replica for replica in image.replicas if replica not in self._reachable],
+        )
+
+
+def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    try:
+        check_topic_name(name)
+    except ApiError as error:
+        code = error.code
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=code, name=name, topic_id=ZERO_UUID, is_internal=is_internal(name), partitions=[]
+    )
+
+
+def refuse(
+    body: DescribeTopicPartitionsRequest, code: ErrorCode, _message: str | None
+) -> DescribeTopicPartitionsResponse:
+    refused = [
+        DescribeTopicPartitionsResponseTopic(error_code=code, name=topic.name, topic_id=ZERO_UUID, partitions=[])
+        for topic in body.topics
+    ]
+    return DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=refused)
+
+
+DESCRIBE_TOPIC_PARTITIONS = Handler(ApiKey.DESCRIBE_TOPIC_PARTITIONS, handle, refuse)

@@ -1,0 +1,124 @@
+"""The files of a node at its start: the log directories, which are locked first; what they say the node is; and the
+metadata log. Whatever does not belong together is refused here, in words, before anything is changed.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tidelog.config import BrokerConfig
+from tidelog.config.settings import log as log_settings
+from tidelog.config.settings import metadata_log as metadata_settings
+from tidelog.config.settings import node as node_settings
+from tidelog.config.settings import quorum as quorum_settings
+from tidelog.config.settings import transactions
+from tidelog.metadata.record_framing import MetadataRecord
+from tidelog.model.ids import NodeId, Uuid
+from tidelog.ports.files import FileSystem
+from tidelog.ports.network import Address
+from tidelog.raft.voters import VoterEndpoint, VoterSet, static_voters
+from tidelog.server.metadata_log_config import metadata_log_config
+from tidelog.server.metadata_log_load import LoadedMetadataLog, load_metadata_log
+from tidelog.server.metadata_snapshot_bootstrap import read_bootstrap
+from tidelog.storage.descriptors import Descriptors
+from tidelog.storage.log_loader import LogContext
+from tidelog.storage.logs import Logs
+from tidelog.storage.logs_loading import ConfigOf, LoadProgress
+from tidelog.storage.meta_properties import MetaProperties, check_directories, read_meta_properties
+from tidelog.storage.producer_state import ProducerStateConfig
+
+OPEN_FILES_MAX = 4_096  # segments and indexes; connections have their own
+NO_DIRECTORY_ID = Uuid(bytes(16))
+
+
+class NotFormatted(Exception):
+    """A log directory has no meta.properties: nobody has said which cluster it belongs to."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} is not formatted; run `tidelog format` first (or `tidelog dev`, which does it itself)"
+        )
+        self.path = path
+
+
+@dataclass(slots=True)
+class NodeFiles:
+    cluster_id: str
+    logs: Logs
+    loading: Iterator[LoadProgress]
+    progress: LoadProgress
+    metadata: LoadedMetadataLog
+    metadata_directory_id: Uuid
+    bootstrap: list[MetadataRecord]
+    controller_listener: str
+    properties: Mapping[str, MetaProperties]
+
+    @property
+    def directory_ids(self) -> list[Uuid]:
+        found = (each.directory_id for each in self.properties.values())
+        return [each for each in found if each is not None]
+
+    def directory_id(self, path: str) -> Uuid:
+        return self.properties[path].directory_id or NO_DIRECTORY_ID
+
+    def controller_endpoint(self, bound: Mapping[str, Address]) -> VoterEndpoint:
+        """Where other voters would find this node's controller."""
+        address = bound.get(self.controller_listener, Address("localhost", 0))
+        return VoterEndpoint(self.controller_listener, address.host, address.port)
+
+
+def metadata_directory(config: BrokerConfig) -> str:
+    return config.get(metadata_settings.METADATA_LOG_DIR) or config.log_dirs[0]
+
+
+def controller_listener(config: BrokerConfig) -> str:
+    names = config.listener_plan.controller_names
+    return names[0] if names else "CONTROLLER"
+
+
+def voters_of(config: BrokerConfig) -> VoterSet:
+    entries: tuple[str, ...] = config.get(quorum_settings.CONTROLLER_QUORUM_VOTERS)
+    return static_voters(entries, controller_listener(config))
+
+
+def open_node_files(config: BrokerConfig, fs: FileSystem, config_of: ConfigOf, wall_ms: int) -> NodeFiles:
+    producers = ProducerStateConfig(expiration_ms=config.get(transactions.PRODUCER_ID_EXPIRATION_MS))
+    context = LogContext(Descriptors(fs, OPEN_FILES_MAX), producers)
+    cordoned: tuple[str, ...] = config.get(log_settings.CORDONED_LOG_DIRS)
+    reserved_bytes = config.get(log_settings.LOG_DIR_RESERVED_BYTES)
+    logs = Logs(context, config.log_dirs, config_of, reserved_bytes, cordoned)
+    loading = logs.load(wall_ms)
+    progress = next(loading)
+    directory = metadata_directory(config)
+    properties = _properties(config, fs, logs, directory)
+    cluster_id = properties[directory].cluster_id or ""
+    takes_lock = directory not in logs.directories
+    metadata = load_metadata_log(
+        context, directory, metadata_log_config(config), voters_of(config), wall_ms, takes_lock=takes_lock
+    )
+    return NodeFiles(
+        cluster_id,
+        logs,
+        loading,
+        progress,
+        metadata,
+        properties[directory].directory_id or NO_DIRECTORY_ID,
+        read_bootstrap(fs, directory),
+        controller_listener(config),
+        {path: each for path, each in properties.items() if path in logs.directories},
+    )
+
+
+def _properties(config: BrokerConfig, fs: FileSystem, logs: Logs, directory: str) -> dict[str, MetaProperties]:
+    found: dict[str, MetaProperties] = {}
+    for path in dict.fromkeys([*logs.directories, directory]):
+        known = logs.directories.get(path)
+        if known is not None and not known.is_online:
+            continue
+        properties = read_meta_properties(fs, path)
+        if properties is None:
+            raise NotFormatted(path)
+        found[path] = properties
+    if directory not in found:
+        raise NotFormatted(directory)
+    check_directories(found, None, NodeId(config.get(node_settings.NODE_ID)))
+    return found

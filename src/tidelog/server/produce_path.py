@@ -1,0 +1,188 @@
+"""The quick way for a produce request that looks like the one before it on its connection.
+
+A producer repeats itself: the same client id, acks, timeout, topic and partition, and only the batch is new. After a
+request with one batch for one partition (`learn`) the bytes around the batch are remembered; the next frame is compared
+with them, in one comparison, instead of being parsed, and its answer is packed into the bytes of the last one.
+
+Whatever does not fit goes the ordinary way: another shape, a refused batch, a partition that has moved. A path is
+forgotten when the metadata change (`Broker.generation`), since what it remembers of topic and leader is of that time.
+"""
+
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from tidelog.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from tidelog.protocol.server_connection import Request, encode_response
+from tidelog.records.header import NO_TIMESTAMP
+from tidelog.server.handling import RequestContext
+from tidelog.server.partition import ALL_REPLICAS, Partition
+from tidelog.storage.appended import Refused
+from tidelog.storage.log_append import Append
+
+if TYPE_CHECKING:
+    from tidelog.server.connection import ClientConnection
+    from tidelog.server.handlers.produce import DelayedProduce
+
+FIRST_FLEXIBLE = 9
+FIRST_WITH_ZSTD = 7
+_CORRELATION_AT = 4  # in a frame's body, as in a response with its size
+_AFTER_CORRELATION = 8
+_TRAILER = b"\0\0\0"  # no tagged fields of partition, topic and request
+_BASE_OFFSET = 0x5AFE_5AFE_5AFE_5AFE  # found again in an encoded response, to learn where the offsets go
+
+_I32 = Struct(">i")
+_KEY_VERSION_CORRELATION = Struct(">hhi")
+
+
+class ProducePath:
+    __slots__ = (
+        "_after",
+        "_allows_zstd",
+        "_before",
+        "_generation",
+        "_head",
+        "_is_flexible",
+        "_offsets",
+        "_prefix",
+        "_size",
+        "acks",
+        "client_id",
+        "partition",
+        "timeout_ms",
+        "version",
+    )
+
+    def __init__(self, request: Request, body: ProduceRequest, partition: Partition, prefix: bytes, generation: int):
+        self._generation = generation
+        self.version = request.api_version
+        self.client_id = request.client_id
+        self.acks = body.acks
+        self.timeout_ms = body.timeout_ms
+        self.partition = partition
+        self._is_flexible = self.version >= FIRST_FLEXIBLE
+        self._allows_zstd = self.version >= FIRST_WITH_ZSTD
+        self._head = _KEY_VERSION_CORRELATION.pack(0, self.version, 0)[:4]
+        self._prefix = prefix
+        self._learn_response(body)
+
+    def _learn_response(self, body: ProduceRequest) -> None:
+        topic = body.topic_data[0]
+        answer = PartitionProduceResponse(
+            index=self.partition.topic_partition.partition,
+            error_code=0,
+            base_offset=_BASE_OFFSET,
+            log_append_time_ms=-1,
+            log_start_offset=-1,
+        )
+        response = ProduceResponse(
+            responses=[TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[answer])]
+        )
+        encoded = b"".join(encode_response(0, response, self.version))
+        at = encoded.index(_BASE_OFFSET.to_bytes(8, "big"))
+        self._offsets = Struct(">qqq" if self.version >= 5 else ">qq")
+        self._size = encoded[:_CORRELATION_AT]
+        self._before = encoded[_AFTER_CORRELATION:at]
+        self._after = encoded[at + self._offsets.size :]
+
+    def take(self, connection: "ClientConnection", start: int, end: int) -> bool:
+        """Stage the batch of this frame; False where it has to be looked at properly."""
+        receive = connection.receive
+        buffer, prefix = receive.buffer, self._prefix
+        if not buffer.startswith(self._head, start) or not buffer.startswith(prefix, start + _AFTER_CORRELATION):
+            return False
+        position = start + _AFTER_CORRELATION + len(prefix)
+        if self._is_flexible:
+            length, position = _compact_length(buffer, position)
+            batch_end = end - len(_TRAILER)
+            if position + length != batch_end or not buffer.startswith(_TRAILER, batch_end):
+                return False
+        else:
+            (length,) = _I32.unpack_from(buffer, position)
+            position += 4
+            batch_end = end
+            if position + length != batch_end:
+                return False
+        return self._append(connection, start, position, batch_end)
+
+    def _append(self, connection: "ClientConnection", start: int, position: int, batch_end: int) -> bool:
+        partition, turn = self.partition, connection.turn
+        if connection.broker.generation != self._generation:
+            connection.produce_path = None
+            return False
+        if self.acks == ALL_REPLICAS and partition.is_under_min_isr:
+            return False
+        receive = connection.receive
+        append = partition.log.append_as_leader(
+            receive.view, position, batch_end, partition.leader_epoch, turn.wall_ms, allows_zstd=self._allows_zstd
+        )
+        if isinstance(append, Refused):
+            return False  # nothing was changed: the ordinary way refuses it again, and says why
+        turn.appended[partition] = None
+        (correlation_id,) = _I32.unpack_from(receive.buffer, start + _CORRELATION_AT)
+        turn.quick.append((connection, connection.protocol.open_unread(), correlation_id, append, self))
+        metrics = partition.metrics
+        metrics.produces += 1
+        metrics.bytes_in += batch_end - position
+        metrics.messages_in += append.last_offset - append.first_offset + 1
+        return True
+
+    def response(self, correlation_id: int, append: Append) -> bytes:
+        offsets = self._offsets
+        log_start = self.partition.log.log_start_offset
+        if offsets.size == 24:
+            packed = offsets.pack(append.first_offset, append.log_append_time, log_start)
+        else:
+            packed = offsets.pack(append.first_offset, append.log_append_time)
+        return b"".join((self._size, _I32.pack(correlation_id), self._before, packed, self._after))
+
+    def delayed(
+        self, connection: "ClientConnection", sequence: int, correlation_id: int, append: Append
+    ) -> "DelayedProduce":
+        """The same request the ordinary way: it has to wait, or its write failed."""
+        from tidelog.server.handlers.produce import DelayedProduce, Entry
+
+        request = Request(sequence, 0, self.version, correlation_id, self.client_id, bytearray(), 0, 0)
+        began_ns = connection.turn.began_ns
+        context = RequestContext(connection, request, began_ns, began_ns)
+        partition = self.partition
+        entry = Entry(partition.topic_partition, partition.topic_id, partition, append)
+        return DelayedProduce(context, self.acks, self.timeout_ms, [entry])
+
+
+def learn(
+    connection: "ClientConnection", request: Request, body: ProduceRequest, partition: Partition, frame_start: int
+) -> None:
+    """After a request that went the ordinary way, and well."""
+    records = body.topic_data[0].partition_data[0].records
+    assert records is not None
+    is_flexible = request.api_version >= FIRST_FLEXIBLE
+    records_at = request.end - len(records) - (len(_TRAILER) if is_flexible else 0)
+    length_at = records_at - (_compact_length_size(len(records)) if is_flexible else 4)
+    prefix = bytes(request.buffer[frame_start + _AFTER_CORRELATION : length_at])
+    connection.produce_path = ProducePath(request, body, partition, prefix, connection.broker.generation)
+
+
+def _compact_length(buffer: bytearray, position: int) -> tuple[int, int]:
+    """A compact length (one more than the bytes) of up to five bytes, and where it ends."""
+    result = shift = 0
+    for _ in range(5):
+        byte = buffer[position]
+        position += 1
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return result - 1, position
+        shift += 7
+    return NO_TIMESTAMP, position
+
+
+def _compact_length_size(length: int) -> int:
+    size, rest = 1, (length + 1) >> 7
+    while rest:
+        size += 1
+        rest >>= 7
+    return size

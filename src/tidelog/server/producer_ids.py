@@ -1,0 +1,54 @@
+"""The producer ids that this broker hands out: a block at a time from the controller, asked for before it runs out.
+
+Ids of a block that was not used up when the broker stopped are lost, and nobody misses them: no id is given twice.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from tidelog.model.errors import ErrorCode
+from tidelog.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+
+if TYPE_CHECKING:
+    from tidelog.server.broker import Broker
+
+Answer = Callable[[int | ErrorCode], None]
+ASK_BELOW: Final = 100  # ids left
+
+
+class ProducerIds:
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._blocks: deque[tuple[int, int]] = deque()  # the next id, and how many
+        self._waiting: deque[Answer] = deque()
+        self._is_asking = False
+
+    def next(self, answer: Answer) -> None:
+        self._waiting.append(answer)
+        self._serve()
+
+    def _serve(self) -> None:
+        while self._waiting and self._blocks:
+            first, count = self._blocks.popleft()
+            if count > 1:
+                self._blocks.appendleft((first + 1, count - 1))
+            self._waiting.popleft()(first)
+        if not self._is_asking and sum(count for _first, count in self._blocks) < ASK_BELOW:
+            self._ask()
+
+    def _ask(self) -> None:
+        self._is_asking = True
+        request = AllocateProducerIdsRequest(broker_id=self._broker.node_id, broker_epoch=self._broker.broker_epoch)
+        self._broker.ask_controller(request, self._answered)
+
+    def _answered(self, answer: Any) -> None:
+        """Where there was none, those who wait are told to try again (they do); the next of them asks again."""
+        self._is_asking = False
+        if isinstance(answer, AllocateProducerIdsResponse) and answer.error_code == ErrorCode.NONE:
+            self._blocks.append((answer.producer_id_start, answer.producer_id_len))
+            self._serve()
+            return
+        waiting, self._waiting = self._waiting, deque()
+        for each in waiting:
+            each(ErrorCode.COORDINATOR_NOT_AVAILABLE)

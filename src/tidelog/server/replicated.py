@@ -1,0 +1,298 @@
+"""The driver of every replicated machine: the controller, and later groups and transactions.
+
+    submit -> handle -> records: staged, replayed at once -> one write at the end of the turn
+                     -> the high watermark passes them -> reply
+
+    idle --start--> loading (replays what is committed) --> active --drop--> idle, with a new machine at the next start
+
+The next request of a turn sees what the last one decided, and nobody outside sees it before it is committed: an answer
+waits for the high watermark to pass everything that was in the log when it was given, whether it added to it or only
+looked. When the write fails, or the leadership goes, what the machine believes may never come true. It is dropped, and
+who waits is told to ask elsewhere.
+
+Long work is a generator that gives the turn back. Nothing else runs on the machine in between, so it may rely on what
+it has read.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from tidelog.model.errors import ApiError, ErrorCode
+
+Record: TypeAlias = tuple[Any, int]
+# Takes the response, or why there is none: an ErrorCode from here, an ApiError as the machine raised it.
+Reply: TypeAlias = Callable[[Any], None]
+
+
+class Result(Protocol):
+    """Any object with these will do (`controller.results.Result`)."""
+
+    @property
+    def records(self) -> Sequence[Record]: ...
+
+    @property
+    def response(self) -> Any: ...
+
+    @property
+    def is_atomic(self) -> bool: ...
+
+
+Steps: TypeAlias = Generator[None, None, Result]
+Activation: TypeAlias = Callable[[int], Result]  # at this time
+
+
+class Machine(Protocol):
+    @property
+    def deadline(self) -> int | None: ...
+
+    def handle(self, now_ms: int, request: Any) -> Result | Steps: ...
+
+    def replay(self, message: Any) -> None: ...
+
+    def step(self, now_ms: int) -> Result | Steps: ...
+
+
+class ReplicatedLog(Protocol):
+    @property
+    def end_offset(self) -> int:
+        """Behind everything staged or written."""
+        ...
+
+    @property
+    def high_watermark(self) -> int: ...
+
+    def append_steps(self, records: Sequence[Record], wall_ms: int, *, is_atomic: bool) -> Generator[None, None, None]:
+        """Stage them, all at the end of it, giving the turn back where it takes long. AppendRefused, and nothing is
+        staged, where they are too many to become visible together."""
+        ...
+
+    def commit(self, now_ms: int, wall_ms: int) -> bool:
+        """Write what is staged. False: nothing of it was."""
+        ...
+
+
+class AppendRefused(Exception):
+    """The log does not take these records, and has staged nothing of them."""
+
+
+# Replayed between two yields: about a millisecond of work.
+RECORDS_A_SLICE: Final = 250
+
+M = TypeVar("M", bound=Machine)
+
+
+@dataclass(slots=True)
+class _Request:
+    arrived_ms: int
+    request: Any
+    reply: Reply
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Decided, and to be told once the high watermark is there."""
+
+    offset: int
+    reply: Reply
+    response: Any
+
+
+_Work: TypeAlias = Generator[None, None, None]
+
+
+@dataclass(slots=True)
+class _Running:
+    """One at a time, from `handle` to the last replay."""
+
+    steps: _Work
+    reply: Reply
+
+
+def _nobody(_response: Any) -> None:
+    """Who hears of what the machine does by itself."""
+
+
+class Replicated(Generic[M]):
+    def __init__(
+        self,
+        log: ReplicatedLog,
+        lost: ErrorCode,
+        on_bug: Callable[[Any, Exception], None],
+        loading: ErrorCode | None = None,
+    ) -> None:
+        """`lost` answers who asks a node that does not lead, `loading` (as `lost`, by default) one that soon will.
+        `on_bug` is told of a request whose handling failed: it costs that request."""
+        self.machine: M | None = None
+        self._log = log
+        self._lost = lost
+        self._loading_code = lost if loading is None else loading
+        self._on_bug = on_bug
+        self._loading: Iterator[Sequence[Any]] | None = None
+        self._activation: Activation | None = None
+        self._requests: deque[_Request] = deque()
+        self._running: _Running | None = None
+        self._waiting: deque[_Waiting] = deque()
+        self._wall_ms = 0  # of this turn
+
+    # Its life
+
+    @property
+    def is_idle(self) -> bool:
+        return self.machine is None
+
+    @property
+    def is_active(self) -> bool:
+        return self.machine is not None and self._loading is None
+
+    @property
+    def deadline(self) -> int | None:
+        """When the machine wants a turn for the sake of time."""
+        return self.machine.deadline if self.is_active and self.machine is not None else None
+
+    @property
+    def has_work(self) -> bool:
+        """Whether the next turn should come at once."""
+        return self._loading is not None or self._running is not None or bool(self._requests)
+
+    def start(self, machine: M, committed: Iterator[Sequence[Any]], activation: Activation | None = None) -> None:
+        """A new machine, which replays all messages of `committed` (the whole log, a batch at a time) and then begins
+        with `activation`. Nothing is appended to the log meanwhile but by this driver."""
+        assert self.machine is None, "the last one is still there"
+        self.machine = machine
+        self._loading = committed
+        self._activation = activation
+
+    def drop(self) -> None:
+        """The leadership is gone, or the log could not be written. What is committed already is answered as it is."""
+        self.answer()
+        self.machine = self._loading = self._activation = None
+        if self._running is not None:
+            self._running.steps.close()
+            self._running.reply(self._lost)
+            self._running = None
+        requests, self._requests = self._requests, deque()
+        waiting, self._waiting = self._waiting, deque()
+        for reply in [*(each.reply for each in waiting), *(each.reply for each in requests)]:
+            reply(self._lost)
+
+    # Requests
+
+    def submit(self, now_ms: int, request: Any, reply: Reply) -> None:
+        """To be handled in this turn, or the next that has time, as of now. `reply` is called once, with the machine's
+        response or why there is none; never before this returns, except to say that this node is not the one to ask."""
+        if self.machine is None:
+            reply(self._lost)
+        elif self._loading is not None:
+            reply(self._loading_code)
+        else:
+            self._requests.append(_Request(now_ms, request, reply))
+
+    def turn(self, now_ms: int, wall_ms: int, is_over: Callable[[], bool]) -> None:
+        """Handle what was submitted until the time is over, write it, and answer what is committed."""
+        self._wall_ms = wall_ms
+        self._load(now_ms, is_over)
+        if self.is_active:
+            self._step_if_due(now_ms)
+            self._handle_all(is_over)
+        if self.machine is not None and not self._log.commit(now_ms, wall_ms):
+            self.drop()
+        self.answer()
+
+    def answer(self) -> None:
+        """Those whose records the high watermark has passed, in the order in which they were decided."""
+        high_watermark = self._log.high_watermark
+        while self._waiting and self._waiting[0].offset <= high_watermark:
+            waiting = self._waiting.popleft()
+            waiting.reply(waiting.response)
+
+    def _load(self, now_ms: int, is_over: Callable[[], bool]) -> None:
+        while self._loading is not None and self.machine is not None:
+            messages = next(self._loading, None)
+            if messages is None:
+                self._loading = None
+                self._activate(now_ms)
+                return
+            for message in messages:
+                self.machine.replay(message)
+            if is_over():
+                return
+
+    def _activate(self, now_ms: int) -> None:
+        activation, self._activation = self._activation, None
+        if activation is not None:
+            self._running = _Running(self._carry_out(activation(now_ms)), _nobody)
+
+    def _step_if_due(self, now_ms: int) -> None:
+        machine, deadline = self.machine, self.deadline
+        if machine is None or deadline is None or now_ms < deadline or self._running is not None:
+            return
+        self._running = _Running(self._carry_out(machine.step(now_ms)), _nobody)
+
+    def _handle_all(self, is_over: Callable[[], bool]) -> None:
+        is_first = True
+        while (self._running is not None or self._requests) and (is_first or not is_over()):
+            is_first = False  # however little time there is, something gets done
+            if self._running is None:
+                request = self._requests.popleft()
+                self._running = _Running(self._handle(request), request.reply)
+            self._go_on(self._running)
+
+    def _go_on(self, running: _Running) -> None:
+        """To its next yield, or its end."""
+        try:
+            next(running.steps)
+        except StopIteration:
+            self._running = None
+
+    def _handle(self, request: _Request) -> _Work:
+        assert self.machine is not None
+        try:
+            work = self.machine.handle(request.arrived_ms, request.request)
+            result = (yield from work) if isinstance(work, Generator) else work
+        except ApiError as error:
+            self._wait(request.reply, error)
+        except Exception as bug:  # noqa: BLE001 - in `handle` it costs one request, not the node
+            self._failed(request.request, bug, request.reply)
+        else:
+            yield from self._decided(result, request.request, request.reply)
+
+    def _carry_out(self, work: Result | Steps) -> _Work:
+        """What nobody asked for; a bug in it is the node's."""
+        result = (yield from work) if isinstance(work, Generator) else work
+        yield from self._decided(result, work, _nobody)
+
+    def _decided(self, result: Result, request: Any, reply: Reply) -> _Work:
+        """Once its records are staged it is no longer one request's affair: what can not be replayed is a bug that must
+        end this process, not be passed over."""
+        assert self.machine is not None
+        if result.records:
+            try:
+                yield from self._log.append_steps(result.records, self._wall_ms, is_atomic=result.is_atomic)
+            except AppendRefused as refused:
+                self._failed(request, refused, reply)
+                return
+            for count, (message, _version) in enumerate(result.records, 1):
+                self.machine.replay(message)
+                if count % RECORDS_A_SLICE == 0:
+                    yield
+        self._wait(reply, result.response)
+
+    def _failed(self, request: Any, bug: Exception, reply: Reply) -> None:
+        self._on_bug(request, bug)
+        self._wait(reply, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def _wait(self, reply: Reply, response: Any) -> None:
+        self._waiting.append(_Waiting(self._log.end_offset, reply, response))
+
+    # For tests and tools
+
+    def validate_state(self, twin: M, committed: Iterator[Sequence[Any]], state_of: Callable[[M], Any]) -> None:
+        """The machine's durable state is what a fresh replay makes of `twin`. Everything must be committed."""
+        assert self.machine is not None
+        assert self._log.high_watermark == self._log.end_offset, "there are uncommitted records"
+        for messages in committed:
+            for message in messages:
+                twin.replay(message)
+        assert state_of(twin) == state_of(self.machine), "the live state is not what the log says"

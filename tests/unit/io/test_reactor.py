@@ -1,0 +1,257 @@
+"""The reactor on real sockets of this machine: what arrives, what leaves, and how connections end."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tidelog.io import pollers
+from tidelog.io import reactor as reactor_module
+from tidelog.io.files import PosixFileSystem
+from tidelog.io.reactor import Reactor
+from tidelog.ports.files import OpenMode
+from tidelog.ports.network import Accepted, Address, ConnectionId, SendPart
+
+ROOM = 4096
+
+
+class End:
+    """One connection's receiver."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(ROOM)
+        self.data = b""
+        self.events: list[str] = []
+
+    def writable(self) -> memoryview:
+        return memoryview(self.buffer)
+
+    def received(self, count: int) -> None:
+        self.data += self.buffer[:count]
+
+    def connected(self) -> None:
+        self.events.append("connected")
+
+    def drained(self) -> None:
+        self.events.append("drained")
+
+    def closed(self, reason: str) -> None:
+        self.events.append(f"closed: {reason}")
+
+
+class Server:
+    def __init__(self, reactor: Reactor) -> None:
+        self.reactor = reactor
+        self.ends: dict[ConnectionId, End] = {}
+        self.accepted: list[Accepted] = []
+        self.refuses = False
+        reactor.serve(self.accept)
+        self.address = reactor.listen("PLAINTEXT", "127.0.0.1", 0)
+
+    def accept(self, accepted: Accepted) -> End:
+        self.accepted.append(accepted)
+        end = self.ends[accepted.connection] = End()
+        if self.refuses:
+            self.reactor.close(accepted.connection)
+        return end
+
+    def run_until(self, done: Callable[[], bool]) -> None:
+        for _ in range(200):
+            if done():
+                return
+            self.reactor.wait(50)
+            self.reactor.poll()
+        raise AssertionError("nothing happened")
+
+    def client(self) -> tuple[socket.socket, ConnectionId, End]:
+        known = len(self.accepted)
+        sock = socket.create_connection(self.address, timeout=5)
+        self.run_until(lambda: len(self.accepted) > known)
+        connection = self.accepted[-1].connection
+        return sock, connection, self.ends[connection]
+
+
+@pytest.fixture(params=["epoll", "selectors"])
+def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    if request.param == "selectors":
+        monkeypatch.setattr(reactor_module, "new_poller", pollers.SelectorPoller)
+    reactor = Reactor()
+    yield Server(reactor)
+    reactor.shut_down()
+
+
+def receive_all(sock: socket.socket, count: int, server: Server) -> bytes:
+    data = b""
+    sock.setblocking(False)
+
+    def read() -> bool:
+        nonlocal data
+        with suppress(BlockingIOError):
+            data += sock.recv(1 << 20)
+        return len(data) >= count
+
+    server.run_until(read)
+    return data
+
+
+def test_bytes_arrive_in_order_and_the_addresses_are_known(server: Server) -> None:
+    sock, _connection, end = server.client()
+    with sock:
+        sock.sendall(bytes(range(256)) * 100)
+        server.run_until(lambda: len(end.data) == 25_600)
+        assert end.data == bytes(range(256)) * 100
+        accepted = server.accepted[0]
+        assert accepted.listener == "PLAINTEXT"
+        assert accepted.peer == Address(*sock.getsockname())
+        assert accepted.local == server.address
+
+
+def test_what_the_socket_does_not_take_is_sent_when_it_can(server: Server, tmp_path: Path) -> None:
+    sock, connection, end = server.client()
+    fs = PosixFileSystem()
+    file = fs.open(str(tmp_path / "0.log"), OpenMode.CREATE_NEW)
+    contents = bytes(range(251)) * (64 << 10)
+    file.write_at(0, [contents])
+    with sock:
+        parts: list[SendPart] = [
+            b"head",
+            file.range(0, len(contents)),
+            bytearray(b"mid"),
+            memoryview(b"tail"),
+            file.range(5, 7),
+        ]
+        assert not server.reactor.send(connection, parts)
+        assert not server.reactor.send(connection, [b"behind"])
+        file.close()
+        expected = b"head" + contents + b"mid" + b"tail" + contents[5:12] + b"behind"
+        assert receive_all(sock, len(expected), server) == expected
+        server.run_until(lambda: end.events == ["drained"])
+    fs.close()
+
+
+def test_a_small_send_is_taken_at_once(server: Server) -> None:
+    sock, connection, end = server.client()
+    with sock:
+        assert server.reactor.send(connection, [b"small"])
+        assert sock.recv(100) == b"small"
+        assert end.events == []
+
+
+def test_a_file_that_shrank_ends_the_connection(server: Server, tmp_path: Path) -> None:
+    sock, connection, end = server.client()
+    fs = PosixFileSystem()
+    file = fs.open(str(tmp_path / "0.log"), OpenMode.CREATE_NEW)
+    file.write_at(0, [b"abc"])
+    with sock:
+        server.reactor.send(connection, [file.range(0, 10)])
+        server.run_until(lambda: bool(end.events))
+        assert end.events[0].startswith("closed: ")
+    fs.close()
+
+
+def test_a_muted_connection_is_not_read(server: Server) -> None:
+    sock, connection, end = server.client()
+    with sock:
+        server.reactor.mute(connection)
+        sock.sendall(b"later")
+        for _ in range(5):
+            server.reactor.wait(10)
+            server.reactor.poll()
+        assert end.data == b""
+        server.reactor.unmute(connection)
+        server.run_until(lambda: end.data == b"later")
+
+
+def test_the_peers_end_is_told_once(server: Server) -> None:
+    sock, connection, end = server.client()
+    sock.close()
+    server.run_until(lambda: bool(end.events))
+    assert end.events == ["closed: closed by the peer"]
+    assert server.reactor.send(connection, [b"into the void"])
+    server.reactor.close(connection)
+
+
+def test_an_end_within_a_send_is_told_by_the_next_poll_without_waiting(server: Server) -> None:
+    sock, connection, end = server.client()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    sock.close()
+    server.reactor.send(connection, [b"x"])
+    server.reactor.send(connection, [b"x"])
+    assert end.events == []
+    server.run_until(lambda: bool(end.events))
+    assert len(end.events) == 1
+
+
+def test_our_own_close_is_not_told(server: Server) -> None:
+    sock, connection, end = server.client()
+    with sock:
+        server.reactor.close(connection)
+        assert sock.recv(10) == b""
+        server.reactor.wait(10)
+        server.reactor.poll()
+        assert end.events == []
+
+
+def test_an_acceptor_may_refuse(server: Server) -> None:
+    server.refuses = True
+    sock, _connection, end = server.client()
+    with sock:
+        assert sock.recv(10) == b""
+    assert end.events == []
+
+
+def test_connecting_and_being_refused(server: Server) -> None:
+    end = End()
+    server.reactor.connect(*server.address, end)
+    server.run_until(lambda: end.events == ["connected"])
+    with socket.socket() as unbound:
+        unbound.bind(("127.0.0.1", 0))
+        refused = End()
+        host, port = unbound.getsockname()
+        server.reactor.connect(host, port, refused)
+        server.run_until(lambda: bool(refused.events))
+    assert refused.events[0].startswith("closed: ")
+
+
+def test_what_is_sent_before_it_is_connected_follows(server: Server) -> None:
+    end = End()
+    connection = server.reactor.connect(*server.address, end)
+    server.reactor.send(connection, [b"early"])
+    server.run_until(lambda: any(each.data == b"early" for each in server.ends.values()))
+
+
+def test_wake_ends_a_wait(server: Server) -> None:
+    server.reactor.wake()
+    server.reactor.wait(None)
+    server.reactor.poll()
+
+
+def test_out_of_descriptors_the_peer_is_closed_and_the_listener_goes_on(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = [OSError(24, "too many open files")]
+
+    class Listener:
+        def __init__(self, sock: socket.socket) -> None:
+            self.sock = sock
+
+        def accept(self) -> tuple[socket.socket, tuple[str, int]]:
+            if failures:
+                raise failures.pop()
+            return self.sock.accept()
+
+    ((descriptor, (name, listener)),) = server.reactor._listeners.items()
+    monkeypatch.setitem(server.reactor._listeners, descriptor, (name, Listener(listener)))
+    with socket.create_connection(server.address, timeout=5) as sock:
+        server.run_until(lambda: server.reactor.refused_accepts == 1)
+        assert sock.recv(1) == b""
+    monkeypatch.setitem(server.reactor._listeners, descriptor, (name, listener))
+    sock, _connection, _end = server.client()
+    sock.close()
+
+
+def test_a_taken_port_is_an_error(server: Server) -> None:
+    with pytest.raises(OSError, match="in use"):
+        server.reactor.listen("OTHER", *server.address)
