@@ -5,7 +5,6 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidelog.metadata.activation import activation_records
 from tidelog.metadata.configs import ConfigResource, ResourceType
 from tidelog.metadata.draft import MetadataDraft
 from tidelog.metadata.records.cluster import ConfigRecord
@@ -125,7 +124,8 @@ class MetadataNode:
         self.follower = ImageFollower(self.log, self.loaded.history, self.now)
 
     def _activation(self, machine: Settings, _now_ms: int) -> Answer:
-        return Answer(list(activation_records(machine.draft, read_bootstrap(self.fs, LOG_DIR), 1)), None)
+        records = [] if machine.draft.metadata_version else list(read_bootstrap(self.fs, LOG_DIR))
+        return Answer(records, None)
 
     @property
     def now(self) -> int:

@@ -1,53 +1,37 @@
-"""`tidelog`: the entry point. Each command is a module of this package that adds its own parser."""
+"""`tidelog`: the entry point. It finds the command's module by name, and turns what can happen to any command into an
+exit code: Ctrl-C, a reader that has gone away, an error to tell the user.
+"""
 
-import argparse
 import os
-import platform
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version as distribution_version
 
-from tidelog import _compiled
-from tidelog.cli import dev, log
-
-INTERRUPTED = 130  # as a shell counts a process that was ended by Ctrl-C
+from tidelog.cli.commands import NAMES, build_parser
+from tidelog.cli.failing import CommandFailed, complain
+from tidelog.cli.parsers import FAILED, INTERRUPTED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="tidelog", description="A distributed commit log that speaks Kafka's protocol."
-    )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    version = commands.add_parser("version", help="print the version, and whether the compiled kernels are in use")
-    version.set_defaults(run=_print_version)
-    dev.add_parser(commands)
-    log.add_parser(commands)
-    return _run(parser.parse_args(arguments))
-
-
-def _run(options: argparse.Namespace) -> int:
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        code: int = options.run(options)
-        sys.stdout.flush()
-        return code
+        return _run(given)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has had enough (`| head`). Python would complain once more while it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return FAILED
+    except CommandFailed as failure:
+        complain(str(failure))
+        return failure.code
 
 
-def _print_version(_options: argparse.Namespace) -> int:
-    print(version_line())
-    return 0
-
-
-def version_line() -> str:
-    return (
-        f"tidelog {distribution_version('tidelog')} {_compiled.mode()} "
-        f"python {platform.python_version()} {platform.system().lower()}-{platform.machine()}"
-    )
+def _run(arguments: list[str]) -> int:
+    wanted = next((each for each in arguments if not each.startswith("-")), "")
+    options = build_parser((wanted,) if wanted in NAMES else ()).parse_args(arguments)
+    code: int = options.run(options)
+    sys.stdout.flush()
+    return code
 
 
 if __name__ == "__main__":

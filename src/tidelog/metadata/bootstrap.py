@@ -1,6 +1,7 @@
 """The first records of a new cluster: what formatting writes into `bootstrap.checkpoint`.
 
-The first active controller finds its log empty and appends them (activation.py); from then on they are history.
+The first active controller finds its log empty and appends them (`controller.activation`); from then on they are
+history.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,5 +1,5 @@
 """`bootstrap.checkpoint`: the first records of a new cluster, in the form of a snapshot. `format` leaves one in every
-log directory; the first controller appends them to the empty log (`metadata.activation`).
+log directory; the first controller appends them to the empty log (`controller.activation`).
 """
 
 from collections.abc import Sequence

@@ -3,15 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.unit.metadata.built import metadata_version, replayed, topic
+from tests.unit.metadata.built import metadata_version
 
-from tidelog.metadata.activation import activation_records
 from tidelog.metadata.bootstrap import bootstrap_metadata_version, bootstrap_records, initial_feature_levels
-from tidelog.metadata.draft import MetadataDraft
 from tidelog.metadata.errors import UnknownFeatureLevel
 from tidelog.metadata.record_framing import MetadataRecord
-from tidelog.metadata.records.cluster import ConfigRecord, FeatureLevelRecord
-from tidelog.metadata.records.transactions import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
+from tidelog.metadata.records.cluster import FeatureLevelRecord
 
 ELR = "eligible.leader.replicas.version"
 
@@ -80,45 +77,3 @@ def test_bootstrap_records_without_a_metadata_version_are_refused() -> None:
         bootstrap_metadata_version([MetadataRecord(level("group.version", 1), 0)])
     with pytest.raises(UnknownFeatureLevel):
         bootstrap_metadata_version([MetadataRecord(metadata_version(31), 0)])
-
-
-def test_the_first_controller_writes_the_bootstrap_records_as_one_transaction() -> None:
-    draft = MetadataDraft()
-    records = activation_records(draft, bootstrap_records(initial_feature_levels()), 2)
-    assert messages(records) == [
-        BeginTransactionRecord(name="Bootstrap records"),
-        level("metadata.version", 30),
-        level(ELR, 1),
-        ConfigRecord(resource_type=4, resource_name="", name="min.insync.replicas", value="2"),
-        EndTransactionRecord(),
-    ]
-    for message in messages(records):
-        draft.replay(message)
-    assert draft.metadata_version == 30
-    assert activation_records(draft, bootstrap_records(initial_feature_levels()), 2) == []
-
-
-def test_before_there_were_transactions_and_elr_it_writes_just_them() -> None:
-    bootstrap = bootstrap_records(initial_feature_levels(12))
-    assert activation_records(MetadataDraft(), bootstrap, 2) == bootstrap
-
-
-def test_a_transaction_that_was_left_open_is_aborted() -> None:
-    draft = replayed(topic(1), BeginTransactionRecord(), topic(2))
-    assert messages(activation_records(draft, [], 1)) == [AbortTransactionRecord(reason="Controller failover")]
-
-
-def test_bootstrap_records_that_were_left_open_are_written_again() -> None:
-    draft = MetadataDraft()
-    draft.replay(BeginTransactionRecord())
-    draft.replay(metadata_version(20))
-    records = messages(activation_records(draft, bootstrap_records(initial_feature_levels(20)), 1))
-    assert [type(each).__name__ for each in records] == [
-        "AbortTransactionRecord",
-        "BeginTransactionRecord",
-        "FeatureLevelRecord",
-        "EndTransactionRecord",
-    ]
-    for message in records:
-        draft.replay(message)
-    assert draft.metadata_version == 20

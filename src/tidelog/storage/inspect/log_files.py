@@ -6,7 +6,7 @@ from typing import Final
 from tidelog.ports.durable import TEMPORARY_SUFFIX
 from tidelog.ports.files import FileSystem
 from tidelog.ports.paths import join
-from tidelog.storage.checkpoints import LEADER_EPOCH_CHECKPOINT
+from tidelog.storage.checkpoints import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
 from tidelog.storage.inspect.findings import Finding, warning
 from tidelog.storage.names import LOG_SUFFIX, NO_SUFFIX, SNAPSHOT_SUFFIX, parse_segment_name, segment_name
 from tidelog.storage.partition_metadata import PARTITION_METADATA
@@ -14,7 +14,7 @@ from tidelog.storage.partition_metadata import PARTITION_METADATA
 METADATA_SNAPSHOT_SUFFIX: Final = ".checkpoint"
 QUORUM_STATE: Final = "quorum-state"
 LEFT_OVERS: Final = (TEMPORARY_SUFFIX, ".part", ".deleted", ".cleaned", ".swap")
-_SMALL_FILES: Final = (PARTITION_METADATA, QUORUM_STATE)
+_SMALL_FILES: Final = (PARTITION_METADATA, QUORUM_STATE, RECOVERY_POINT_CHECKPOINT)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,29 @@
+"""A command that can not do what it was asked says so in a line or two, with the next step, and ends with a code that
+scripts can trust. No traceback: that is for bugs.
+"""
+
+import sys
+
+from tidelog.cli.parsers import FAILED, USAGE
+
+
+class CommandFailed(Exception):
+    """What the user is told. `code` is the exit code."""
+
+    def __init__(self, text: str, code: int = FAILED) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class WrongUsage(CommandFailed):
+    """What was asked makes no sense, or a file that was named is wrong."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, USAGE)
+
+
+def complain(text: str) -> None:
+    lines = text.splitlines() or [""]
+    is_coloured = sys.stderr.isatty()
+    name = "\033[31mtidelog:\033[0m" if is_coloured else "tidelog:"
+    print(*(f"{name} {line}" for line in lines), sep="\n", file=sys.stderr)

@@ -1,0 +1,38 @@
+"""What to do about an error, in a sentence; the part of an error text that saves somebody a search."""
+
+from typing import Final
+
+from tidelog.model.errors import ErrorCode
+
+_STEPS: Final[dict[ErrorCode, str]] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "create it with `tidelog topics create`, or look with `tidelog topics list`",
+    ErrorCode.TOPIC_ALREADY_EXISTS: "choose another name, or alter the one that is there",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: "use letters, digits, `.`, `_` and `-`, 249 of them at most",
+    ErrorCode.LEADER_NOT_AVAILABLE: "try again; if it lasts, see which broker is down with `tidelog cluster describe`",
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: "try again; leadership is moving",
+    ErrorCode.NOT_CONTROLLER: "try again; the controller is moving",
+    ErrorCode.REQUEST_TIMED_OUT: "try again, or allow more time (request_timeout_ms)",
+    ErrorCode.NETWORK_EXCEPTION: "see that the broker runs and that its advertised address is reachable from here",
+    ErrorCode.MESSAGE_TOO_LARGE: "send smaller records or batches (batch_bytes), or raise max.message.bytes of the topic",
+    ErrorCode.RECORD_LIST_TOO_LARGE: "send smaller batches (batch_bytes), or raise segment.bytes of the topic",
+    ErrorCode.INVALID_RECORD: "see the records named: a compacted topic needs keys, and times must be near the present",
+    ErrorCode.INVALID_TIMESTAMP: "send times that message.timestamp.before.max.ms and .after.max.ms of the topic allow",
+    ErrorCode.NOT_ENOUGH_REPLICAS: "bring replicas back, or lower min.insync.replicas of the topic",
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: "bring replicas back; the records are written, but not as safely as asked",
+    ErrorCode.INVALID_PARTITIONS: "ask for one partition or more, and never for fewer than there are",
+    ErrorCode.INVALID_REPLICATION_FACTOR: "ask for no more replicas than there are brokers",
+    ErrorCode.INVALID_CONFIG: "see the name and value; `tidelog configs get` lists what there is",
+    ErrorCode.OFFSET_OUT_OF_RANGE: "start from earliest or latest, or see the range with `tidelog topics offsets`",
+    ErrorCode.KAFKA_STORAGE_ERROR: "see the broker's log: a disk is full or failing",
+    ErrorCode.UNSUPPORTED_VERSION: "upgrade the broker, or ask for less",
+    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE: "choose another codec",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "ask for the rights on the topic",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "ask for the rights on the cluster",
+    ErrorCode.POLICY_VIOLATION: "see the policy named",
+    ErrorCode.UNKNOWN_TOPIC_ID: "the topic was deleted, or made anew; look with `tidelog topics list`",
+    ErrorCode.INVALID_PRODUCER_EPOCH: "start a new producer; this one was fenced",
+}
+
+
+def next_step(code: ErrorCode) -> str:
+    return _STEPS.get(code, "")

@@ -1,0 +1,204 @@
+"""The keeper: `python -m tidelog.testing.keeper PARENT_PID`. Forks nodes on command, and outlives its parent by moments.
+
+Commands and answers are lines of JSON on stdin and stdout. How it learns that its parent is gone:
+- the end of stdin, on every system;
+- on Linux also a pidfd of the parent, because a child that the parent forked may still hold the pipe. Not
+  PR_SET_PDEATHSIG: that signal comes when the *thread* that started us ends, and brokers are started from threads.
+Then every node is killed and every directory removed. The other way round, a node whose keeper was killed sees the end
+of its socket and goes too (node_process.py).
+
+It has no threads of its own, so that forking is safe; what the nodes need is imported once, before the first fork.
+"""
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidelog.testing.node_process import run_node
+
+START_S_MAX = 60
+STOP_S_MAX = 30
+READ_BYTES = 1 << 16
+
+Answer = dict[str, Any]
+
+
+class ParentGone(Exception):
+    """Nobody is left to keep nodes for."""
+
+
+class Refused(Exception):
+    """Told to the parent as the answer's error."""
+
+
+@dataclass(slots=True)
+class Kept:
+    directory: Path
+    pid: int = 0
+    link: socket.socket | None = None  # the node's start is told over it, and its end by its closing
+
+
+class Keeper:
+    def __init__(self, parent_pid: int) -> None:
+        self._parent = _watch(parent_pid)
+        self._buffer = b""
+        self._kept: dict[str, Kept] = {}
+        self._opened = 0
+
+    def run(self) -> None:
+        commands: dict[str, Callable[[Answer], Answer]] = {
+            "open": self._open,
+            "start": self._start,
+            "stop": self._stop,
+            "kill": self._kill,
+            "forget": self._forget,
+        }
+        while True:
+            question = json.loads(self._read_line())
+            try:
+                answer = commands[question["command"]](question)
+            except Refused as refusal:
+                answer = {"error": str(refusal)}
+            _write(json.dumps(answer).encode() + b"\n")
+
+    def clear(self) -> None:
+        for kept in self._kept.values():
+            self._end(kept, signal.SIGKILL)
+            shutil.rmtree(kept.directory, ignore_errors=True)
+
+    def _open(self, _question: Answer) -> Answer:
+        self._opened += 1
+        name = str(self._opened)
+        self._kept[name] = Kept(Path(tempfile.mkdtemp(prefix="tidelog-testing-")))
+        return {"name": name, "directory": str(self._kept[name].directory)}
+
+    def _start(self, question: Answer) -> Answer:
+        kept = self._kept[question["name"]]
+        self._end(kept, signal.SIGKILL)  # one that died by itself and was not noticed
+        self._fork(kept, question)
+        assert kept.link is not None
+        if not self._wait(kept.link.fileno(), START_S_MAX):
+            self._end(kept, signal.SIGKILL)
+            raise Refused(f"the broker was not ready after {START_S_MAX} s")
+        told = kept.link.recv(READ_BYTES)
+        if not told.startswith(b"{"):
+            code = self._end(kept, signal.SIGKILL)
+            raise Refused(f"the broker ended while it started (exit code {code})")
+        answer: Answer = json.loads(told)
+        if "error" in answer:
+            self._end(kept, signal.SIGKILL)
+            raise Refused(answer["error"])
+        return {**answer, "pid": kept.pid}
+
+    def _fork(self, kept: Kept, question: Answer) -> None:
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            others = [other.link for other in self._kept.values() if other.link is not None]
+            for link in (ours, *others):
+                link.close()
+            if self._parent is not None:
+                os.close(self._parent)
+            run_node(theirs, kept.directory, question)
+        theirs.close()
+        kept.pid, kept.link = pid, ours
+
+    def _stop(self, question: Answer) -> Answer:
+        kept = self._kept[question["name"]]
+        if kept.link is None:
+            return {}
+        os.kill(kept.pid, signal.SIGTERM)
+        is_ended = self._wait(kept.link.fileno(), STOP_S_MAX)
+        code = self._end(kept, signal.SIGKILL)
+        if not is_ended:
+            raise Refused(f"the broker did not stop within {STOP_S_MAX} s and was killed")
+        if code != 0:
+            raise Refused(f"the broker did not stop in order (exit code {code})")
+        return {}
+
+    def _kill(self, question: Answer) -> Answer:
+        self._end(self._kept[question["name"]], signal.SIGKILL)
+        return {}
+
+    def _forget(self, question: Answer) -> Answer:
+        kept = self._kept.pop(question["name"])
+        self._end(kept, signal.SIGKILL)
+        shutil.rmtree(kept.directory, ignore_errors=True)
+        return {}
+
+    def _end(self, kept: Kept, how: signal.Signals) -> int:
+        """The exit code; a signal's number negated."""
+        if kept.link is None:
+            return 0
+        kept.link.close()
+        kept.link = None
+        os.kill(kept.pid, how)
+        return os.waitstatus_to_exitcode(os.waitpid(kept.pid, 0)[1])
+
+    def _read_line(self) -> bytes:
+        while b"\n" not in self._buffer:
+            self._wait(sys.stdin.fileno(), None)
+            read = os.read(sys.stdin.fileno(), READ_BYTES)
+            if not read:
+                raise ParentGone
+            self._buffer += read
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def _wait(self, descriptor: int, timeout_s: float | None) -> bool:
+        """Whether it became readable in time. ParentGone, as soon as that is so."""
+        poll = select.poll()
+        poll.register(sys.stdin.fileno(), 0)  # no events but its end
+        if self._parent is not None:
+            poll.register(self._parent, select.POLLIN)
+        poll.register(descriptor, select.POLLIN)
+        ready = [found for found, _ in poll.poll(None if timeout_s is None else timeout_s * 1000)]
+        if descriptor in ready:
+            return True
+        if ready:
+            raise ParentGone
+        return False
+
+
+def _watch(parent_pid: int) -> int | None:
+    """A descriptor that is readable when the parent has ended; None where there is no such thing."""
+    watched = None
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # an old kernel, or a sandbox that forbids it: stdin still tells
+            watched = os.pidfd_open(parent_pid)
+    if os.getppid() != parent_pid:
+        raise ParentGone
+    return watched
+
+
+def _write(line: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError):  # the next read finds out
+        os.write(sys.stdout.fileno(), line)
+
+
+def _end_in_order(_number: int, _frame: object) -> None:
+    raise ParentGone
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, _end_in_order)
+    with contextlib.suppress(ParentGone):
+        keeper = Keeper(int(sys.argv[1]))
+        try:
+            keeper.run()
+        finally:
+            keeper.clear()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""The keeper as its parent sees it: one for each process, started by the first broker, ended with the interpreter.
+
+It runs in a session of its own: Ctrl-C, or a kill of the whole process group, ends the test run and not the keeper,
+which then sees that its parent is gone and clears up.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import threading
+from typing import Any
+
+END_S_MAX = 60
+
+
+class KeeperError(Exception):
+    """What the keeper said when it could not do what it was asked."""
+
+
+class KeeperProcess:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.owner_pid = os.getpid()
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tidelog.testing.keeper", str(self.owner_pid)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, command: str, **arguments: object) -> dict[str, Any]:
+        """One question at a time: a keeper serves many threads, and answers each within milliseconds."""
+        line = json.dumps({"command": command, **arguments}).encode() + b"\n"
+        with self._lock:
+            reply = self._exchange(line)
+        if not reply:
+            raise KeeperError(f"the keeper of the test brokers ended (exit code {self._process.wait()})")
+        answer: dict[str, Any] = json.loads(reply)
+        if "error" in answer:
+            raise KeeperError(answer["error"])
+        return answer
+
+    def _exchange(self, line: bytes) -> bytes:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        try:
+            stdin.write(line)
+            stdin.flush()
+        except BrokenPipeError:
+            return b""
+        return stdout.readline()
+
+    def end(self) -> None:
+        """Its end of the pipe closed is all that the keeper needs; it removes what is left and exits."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(END_S_MAX)
+
+
+_keeper: KeeperProcess | None = None
+_keeper_lock = threading.Lock()
+
+
+def keeper() -> KeeperProcess:
+    """That of this process. A forked child must not talk over its parent's pipe, and gets one of its own."""
+    global _keeper
+    if os.name != "posix":
+        raise OSError("tidelog.testing needs Linux or macOS; on Windows use it inside WSL")
+    with _keeper_lock:
+        if _keeper is None or _keeper.owner_pid != os.getpid() or not _keeper.is_alive:
+            _keeper = KeeperProcess()
+            atexit.register(_end_at_exit, _keeper)
+        return _keeper
+
+
+def _end_at_exit(process: KeeperProcess) -> None:
+    if process.owner_pid == os.getpid():
+        process.end()

@@ -1,0 +1,80 @@
+"""What a forked node does: its log to a file, a node on its directory, the port told to the keeper, then serve."""
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any, Never
+
+from tidelog.config import ConfigError
+from tidelog.io.development import DevelopmentNode, development_config, format_if_new
+from tidelog.io.log_format import set_up_logging
+from tidelog.io.run import Runner, raise_descriptor_limit, stop_on_signals
+from tidelog.server.node import Phase
+
+FAILED = 1
+ORPHANED = 3
+# A test waits for its first assignment, not for other members that will never come.
+TEST_SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
+
+
+def run_node(link: socket.socket, directory: Path, question: dict[str, Any]) -> Never:
+    """Never returns into the keeper's code, whatever happens: what follows there is not the node's business."""
+    code = FAILED
+    try:
+        _redirect(directory / "node.log")
+        threading.Thread(target=_end_with_keeper, args=(link,), daemon=True).start()
+        _serve(link, directory / "data", question)
+        code = 0
+    except ConfigError as error:
+        _tell(link, error=str(error))
+    except Exception as error:  # noqa: BLE001: the process ends here; the test is told, and the log has the stack
+        traceback.print_exc()
+        _tell(link, error=f"{type(error).__name__}: {error}")
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _redirect(log: Path) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(nothing, 0)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.close(nothing)
+    os.close(file)
+    set_up_logging(False)
+
+
+def _end_with_keeper(link: socket.socket) -> None:
+    link.recv(1)  # the keeper never writes: this returns when it is gone
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _serve(link: socket.socket, data: Path, question: dict[str, Any]) -> None:
+    node = DevelopmentNode(
+        data, question["host"], question["port"], overrides={**TEST_SETTINGS, **question["settings"]}
+    )
+    config = development_config(node)
+    format_if_new(config)
+    raise_descriptor_limit()
+    runner = Runner(config)
+    stop_on_signals(runner.stop)
+    try:
+        runner.listen()
+        runner.start()
+        runner.run_until(Phase.RUNNING)
+        runner.freeze()
+        _tell(link, port=runner.bound["PLAINTEXT"].port)
+        runner.serve()
+    finally:
+        runner.close()
+
+
+def _tell(link: socket.socket, **fields: object) -> None:
+    link.sendall(json.dumps(fields).encode())

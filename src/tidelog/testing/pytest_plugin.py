@@ -1,0 +1,76 @@
+"""The pytest plugin: found by its entry point, free until a test asks for one of its fixtures.
+
+    def test_orders(kafka_broker, kafka_topic):
+        topic = kafka_topic("orders", partitions=3)
+        producer = Producer({"bootstrap.servers": kafka_broker.bootstrap_servers})
+
+One broker serves the whole session (under pytest-xdist: one for each worker), so a test makes names of its own:
+`kafka_topic` does, and `kafka_topic_prefix` is for what else needs a name (groups, transactional ids).
+"""
+
+import re
+import uuid
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tidelog.testing.broker import Broker, Setting
+
+NAME_CHARACTERS_MAX = 80  # of a test's name in a topic's: Kafka allows 249 in all
+LOG_BYTES_MAX = 20_000
+
+_log_positions = pytest.StashKey[int]()
+
+
+@pytest.fixture(scope="session")
+def kafka_broker_settings() -> "Mapping[str, Setting]":
+    """Settings of `kafka_broker`, by Kafka's names. Define a fixture of this name in your conftest.py to change them."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def kafka_broker(kafka_broker_settings: "Mapping[str, Setting]") -> "Iterator[Broker]":
+    """A broker in a process of its own, for the session."""
+    from tidelog.testing.broker import broker
+
+    with broker(kafka_broker_settings) as started:
+        yield started
+
+
+@pytest.fixture
+def kafka_topic_prefix(request: pytest.FixtureRequest) -> str:
+    """Of no other test, nor of another run of this one."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", request.node.name)[:NAME_CHARACTERS_MAX].strip("-")
+    return f"{name}-{uuid.uuid4().hex[:8]}-"
+
+
+@pytest.fixture
+def kafka_topic(kafka_broker: "Broker", kafka_topic_prefix: str) -> Callable[..., str]:
+    """`kafka_topic(name="topic", partitions=1, **configs)` creates a topic of this test and returns its full name."""
+    from tidelog.testing.topics import create_topic
+
+    def create(name: str = "topic", partitions: int = 1, **configs: "Setting") -> str:
+        full_name = kafka_topic_prefix + name
+        create_topic(kafka_broker.bootstrap_servers, full_name, partitions, configs)
+        return full_name
+
+    return create
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: "pytest.CallInfo[None]"
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that failed shows what the broker logged while it ran."""
+    report = yield
+    broker: Broker | None = getattr(item, "funcargs", {}).get("kafka_broker")
+    if broker is None:
+        return report
+    if report.when == "setup":
+        item.stash[_log_positions] = broker.log_path.stat().st_size
+    elif report.failed:
+        logged = broker.log_path.read_bytes()[item.stash.get(_log_positions, 0) :][-LOG_BYTES_MAX:]
+        report.sections.append((f"Tidelog broker log, {report.when}", logged.decode(errors="replace") or "(nothing)"))
+    return report
