@@ -24,6 +24,7 @@ from tidelog.storage.logs_loading import LoadProgress
 
 TOPIC_ID = Uuid(bytes(range(16)))
 T0 = TopicPartition("t", 0)
+SETTLING_TURNS_MAX = 10_000
 DEFAULT_CONFIG = resolve_topic_config({}, Layers())
 
 
@@ -125,9 +126,12 @@ class Broker:
 
     def settle(self) -> None:
         """Let everything that was begun come to its end."""
-        while self.logs.work(self.now) or self.logs.is_flushing:
+        for _ in range(SETTLING_TURNS_MAX):
+            if not self.logs.work(self.now) and not self.logs.is_flushing:
+                return
             self.clock.advance(20)
             self.logs.complete(self.fs.completions(), self.now)
+        raise AssertionError("it does not come to its end")
 
     def flush(self, *partitions: TopicPartition) -> None:
         for each in partitions or (T0,):

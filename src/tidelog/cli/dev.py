@@ -9,43 +9,99 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
-from tidelog.cli.node_running import exit_with, run_node, shown
-from tidelog.config import ConfigError
-from tidelog.io.development import DevelopmentNode, development_config, format_if_new
-from tidelog.io.run import Runner
+from tidelog.cli.parsers import add_command, pair
 
 if TYPE_CHECKING:
+    from tidelog.config import BrokerConfig
+    from tidelog.io.run import Runner
+
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DEFAULT_DIRECTORY = Path("tidelog-data")
+PORT_MAX = 65_535
+DESCRIPTION = """\
+Run a broker for development: one node that is its own controller. It formats its directory by itself, listens on this
+machine only, and says what to try next. SIGTERM and Ctrl-C stop it in order, with exit code 0.
+"""
+EXAMPLES = """\
+  tidelog dev                                    on 127.0.0.1:9092, data in ./tidelog-data
+  tidelog dev --ephemeral --port 0               any free port, and nothing is left behind
+  tidelog dev --host 0.0.0.0                     for other machines too
+  tidelog dev --host 0.0.0.0 --advertise localhost:9092        in a container, with `docker run -p 9092:9092`
+  tidelog dev --override num.partitions=4 --override log.retention.minutes=10
+"""
 
 
 def add_parser(commands: "Commands") -> None:
-    parser = commands.add_parser("dev", help="a broker for development: one command, ready at once")
+    help_text = "a broker for development: one command, ready at once"
+    parser = add_command(commands, "dev", help_text, description=DESCRIPTION, examples=EXAMPLES)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--dir", type=Path, default=DEFAULT_DIRECTORY, help="keep the data here (%(default)s)")
-    where.add_argument("--ephemeral", action="store_true", help="keep the data nowhere: gone when it stops")
-    parser.add_argument("--host", default="127.0.0.1", help="listen on this address (%(default)s)")
-    parser.add_argument("--port", type=int, default=9092, help="and on this port; 0: a free one (%(default)s)")
-    parser.add_argument("--advertise", metavar="HOST:PORT", help="what clients are told, behind NAT or in a container")
-    parser.add_argument("--override", metavar="KEY=VALUE", action="append", default=[], help="any broker setting")
+    where.add_argument("--ephemeral", action="store_true", help="data in a temporary directory, gone when it stops")
+    parser.add_argument("--host", default="127.0.0.1", help="listen on this address (%(default)s); 0.0.0.0: on all")
+    parser.add_argument("--port", type=port, default=9092, help="and on this port (%(default)s); 0: on a free one")
+    parser.add_argument(
+        "--advertise",
+        metavar="HOST:PORT",
+        type=advertised_address,
+        help="tell clients to connect here, when they can not reach the address of the listener: behind NAT, or in a "
+        "container with a published port. Unless told, a client hears the address by which it connected",
+    )
+    parser.add_argument(
+        "--override", metavar="KEY=VALUE", type=pair, action="append", default=[], help="any setting of a broker"
+    )
     parser.add_argument("--json-logs", action="store_true", help="log lines as JSON")
     parser.set_defaults(run=run)
 
 
+def port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > PORT_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, 0 to {PORT_MAX}")
+    return int(text)
+
+
+def advertised_address(text: str) -> str:
+    host, colon, number = text.rpartition(":")
+    if not colon or not host or "://" in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    if host in ("0.0.0.0", "[::]", "::"):
+        raise argparse.ArgumentTypeError(f"{host} is no address that a client can connect to")
+    port(number)
+    return text
+
+
 def run(options: argparse.Namespace) -> int:
+    # Imported when it runs, not when its help is shown: this is the whole node.
+    from tidelog.cli.node_running import run_node
+
     with _directory(options) as directory:
-        try:
-            node = DevelopmentNode(
-                directory, options.host, options.port, options.advertise, _overrides(options.override)
-            )
-            config = development_config(node)
-        except (ConfigError, ValueError) as error:
-            return exit_with(str(error))
+        config = _config(directory, options)
+        return run_node(
+            config,
+            json_logs=options.json_logs,
+            busy_port="`--port 0` takes a free one",
+            on_ready=lambda runner: _welcome(runner, config, options),
+        )
+
+
+def _config(directory: Path, options: argparse.Namespace) -> "BrokerConfig":
+    from tidelog.cli.failing import CommandFailed, WrongUsage
+    from tidelog.config import ConfigError
+    from tidelog.io.development import DevelopmentNode, development_config, format_if_new
+    from tidelog.ports.errors import StorageFault
+    from tidelog.server.formatting import FormatError
+    from tidelog.storage.errors import LogError
+
+    node = DevelopmentNode(directory, options.host, options.port, options.advertise, dict(options.override))
+    try:
+        config = development_config(node)
+    except ConfigError as error:
+        raise WrongUsage(str(error)) from error
+    try:
         format_if_new(config)
-        return run_node(config, json_logs=options.json_logs, on_ready=lambda runner: _welcome(runner, options))
+    except (FormatError, StorageFault, LogError, OSError) as error:
+        raise CommandFailed(f"{directory} can not hold the data: {error}; choose another with --dir") from error
+    return config
 
 
 @contextlib.contextmanager
@@ -57,25 +113,16 @@ def _directory(options: argparse.Namespace) -> Iterator[Path]:
         yield Path(directory)
 
 
-def _overrides(pairs: list[str]) -> dict[str, str]:
-    overrides = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise ValueError(f"--override takes KEY=VALUE, not {pair!r}")
-        overrides[name.strip()] = value.strip()
-    return overrides
+def _welcome(runner: "Runner", config: "BrokerConfig", options: argparse.Namespace) -> None:
+    from tidelog.cli.ready_text import say_ready, served
 
-
-def _welcome(runner: Runner, options: argparse.Namespace) -> None:
-    address = shown(runner.bound["PLAINTEXT"])
-    console = Console(highlight=False, soft_wrap=True)
-    told = options.advertise or "the address by which they connect"
-    data = "nowhere (--ephemeral)" if options.ephemeral else str(options.dir)
-    console.print(f"[bold green]Tidelog is ready[/] on [bold]{address}[/]   (Ctrl-C stops it)")
-    console.print(f"  data      {data}")
-    console.print(f"  clients   are told {told}")
-    console.print("  try")
-    console.print(f"    echo hello | tidelog produce -b {address} greetings")
-    console.print(f"    tidelog consume -b {address} greetings --from beginning --exit")
-    console.print(f"    tidelog topics list -b {address}")
+    address = served(runner, config)[0].bound
+    # A wildcard is for listening; whoever is on this machine connects by loopback.
+    address = address.replace("0.0.0.0", "127.0.0.1").replace("[::]", "[::1]")
+    tips = (
+        f"echo hello | tidelog produce -b {address} greetings",
+        f"tidelog consume -b {address} greetings --from beginning --exit",
+        f"tidelog topics list -b {address}",
+    )
+    data = "nowhere: it is gone when this stops (--ephemeral)" if options.ephemeral else str(options.dir)
+    say_ready(runner, config, as_json=options.json, tips=tips, data=data)

@@ -4,6 +4,7 @@ scripts can trust. No traceback: that is for bugs.
 
 import sys
 
+from tidelog.cli.ansi import RED, YELLOW, paint
 from tidelog.cli.parsers import FAILED, USAGE
 
 
@@ -23,7 +24,14 @@ class WrongUsage(CommandFailed):
 
 
 def complain(text: str) -> None:
-    lines = text.splitlines() or [""]
-    is_coloured = sys.stderr.isatty()
-    name = "\033[31mtidelog:\033[0m" if is_coloured else "tidelog:"
-    print(*(f"{name} {line}" for line in lines), sep="\n", file=sys.stderr)
+    """Every line with our name in front: standard error is often shared."""
+    _say(paint("tidelog:", RED, sys.stderr), text)
+
+
+def warn(text: str) -> None:
+    _say(paint("warning:", YELLOW, sys.stderr), text)
+
+
+def _say(prefix: str, text: str) -> None:
+    for line in text.splitlines():
+        print(prefix, line, file=sys.stderr)

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from tidelog.cli.commands import NAMES, build_parser
 from tidelog.cli.failing import CommandFailed, complain
 from tidelog.cli.parsers import FAILED, INTERRUPTED
+from tidelog.cli.version import version_line
+
+__all__ = ["main", "version_line"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,42 +4,48 @@
 """
 
 import logging
-import sys
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+from tidelog.cli.failing import CommandFailed
+from tidelog.cli.parsers import FAILED, OK
 from tidelog.config import BrokerConfig
 from tidelog.io.log_format import set_up_logging
 from tidelog.io.run import FEW_DESCRIPTORS, Runner, raise_descriptor_limit, stop_on_signals
+from tidelog.metadata.errors import MetadataError
 from tidelog.ports.errors import LockHeld, StorageFault
-from tidelog.ports.network import Address
 from tidelog.raft.quorum import UnservedQuorumError
+from tidelog.raft.quorum_state import CorruptQuorumStateError
 from tidelog.server.node import Node, NodeFailed, Phase
 from tidelog.server.node_files import NotFormatted
 from tidelog.storage.errors import LogError
 from tidelog.storage.logs_loading import LoadProgress
 
-FAILED = 1
+if TYPE_CHECKING:
+    from tidelog.cli.recovery_bar import RecoveryBar
+
 SLOW_START_S = 1.0  # after which a bar shows how far the recovery is
+BUSY_PORT = "choose another port in `listeners`"
+REASONS = (
+    NotFormatted,
+    UnservedQuorumError,
+    CorruptQuorumStateError,
+    MetadataError,
+    NodeFailed,
+    LogError,
+    StorageFault,
+)
 
 log = logging.getLogger("tidelog")
 
 
-class CannotStart(Exception):
-    """Said to the operator in one line, with the next step."""
-
-
-def run_node(config: BrokerConfig, *, json_logs: bool, on_ready: Callable[[Runner], None]) -> int:
-    console = Console(stderr=True)
+def run_node(
+    config: BrokerConfig, *, json_logs: bool, on_ready: Callable[[Runner], None], busy_port: str = BUSY_PORT
+) -> int:
+    """Until it is stopped. CommandFailed where it can not start."""
     set_up_logging(json_logs)
-    try:
-        runner = start_node(config, console)
-    except CannotStart as reason:
-        console.print(f"[red]tidelog:[/] {reason}", highlight=False, soft_wrap=True)
-        return FAILED
+    runner = start_node(config, busy_port)
     stop_on_signals(runner.stop)
     on_ready(runner)
     try:
@@ -49,24 +55,27 @@ def run_node(config: BrokerConfig, *, json_logs: bool, on_ready: Callable[[Runne
         return FAILED
     finally:
         runner.close()
-    return 0
+    return OK
 
 
-def start_node(config: BrokerConfig, console: Console) -> Runner:
-    """A node that serves. CannotStart says why not, in words."""
+def start_node(config: BrokerConfig, busy_port: str) -> Runner:
+    """A node that serves. CommandFailed says why not, in words."""
     descriptors = raise_descriptor_limit()
     if descriptors < FEW_DESCRIPTORS:
         log.warning("only %s open files are allowed (ulimit -n): each connection and segment needs one", descriptors)
     runner = Runner(config)
     try:
-        _listen(runner)
+        _listen(runner, config, busy_port)
         runner.start()
-        with _Recovery(console) as recovery:
+        with _Recovery() as recovery:
             runner.run_until(Phase.RUNNING, recovery.show)
         report(runner.node)
-    except (LockHeld, NotFormatted, UnservedQuorumError, NodeFailed, LogError, StorageFault) as error:
+    except LockHeld as held:
         runner.close()
-        raise CannotStart(str(error)) from error
+        raise CommandFailed(f"{held}; is another node running on this directory?") from held
+    except REASONS as error:
+        runner.close()
+        raise CommandFailed(str(error)) from error
     except BaseException:
         runner.close()
         raise
@@ -74,23 +83,22 @@ def start_node(config: BrokerConfig, console: Console) -> Runner:
     return runner
 
 
-def _listen(runner: Runner) -> None:
+def _listen(runner: Runner, config: BrokerConfig, busy_port: str) -> None:
     try:
         runner.listen()
     except OSError as error:
-        text = f"cannot listen: {error.strerror or error}; is another broker running? choose another port"
-        raise CannotStart(text) from error
+        failed = config.listener_plan.listeners[len(runner.bound)]  # they are bound in this order
+        address = f"{failed.host or '*'}:{failed.port}"
+        text = f"cannot listen on {address}: {error.strerror or error}; is another broker running? {busy_port}"
+        raise CommandFailed(text) from error
 
 
 class _Recovery:
     """A bar, but only for a recovery that takes long enough to look at."""
 
-    def __init__(self, console: Console) -> None:
-        columns = (TextColumn("recovering logs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._progress = Progress(*columns, console=console, transient=True)
-        self._task = self._progress.add_task("logs", total=None)
+    def __init__(self) -> None:
         self._began = time.monotonic()
-        self._is_shown = False
+        self._bar: RecoveryBar | None = None
 
     def __enter__(self) -> "_Recovery":
         return self
@@ -98,14 +106,15 @@ class _Recovery:
     def show(self, node: Node) -> None:
         if node.phase is not Phase.LOADING or time.monotonic() - self._began < SLOW_START_S:
             return
-        if not self._is_shown:
-            self._is_shown = True
-            self._progress.start()
-        self._progress.update(self._task, completed=node.progress.logs_done, total=node.progress.logs_total)
+        if self._bar is None:
+            from tidelog.cli.recovery_bar import RecoveryBar  # rich is not paid for by a start that is quick
+
+            self._bar = RecoveryBar()
+        self._bar.update(node.progress.logs_done, node.progress.logs_total)
 
     def __exit__(self, *_exception: object) -> None:
-        if self._is_shown:
-            self._progress.stop()
+        if self._bar is not None:
+            self._bar.close()
 
 
 def report(node: Node | None) -> None:
@@ -116,12 +125,3 @@ def report(node: Node | None) -> None:
         log.warning("%s: cut at offset %s, %s bytes: %s", partition, cut.offset, cut.truncated_bytes, cut.reason)
     for problem in [*node.files.metadata.problems, *found.problems]:
         log.warning("%s", problem)
-
-
-def shown(address: Address) -> str:
-    return f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
-
-
-def exit_with(text: str, code: int = 2) -> int:
-    print(f"tidelog: {text}", file=sys.stderr)
-    return code

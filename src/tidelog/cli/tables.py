@@ -1,11 +1,9 @@
 """Rows of a dump as tables for a terminal: what a person looks for, in a width that a terminal has.
 
 A table is printed in pages, since a log has more batches than memory should hold of them. Long values are cut; whoever
-needs all of one asks for JSON. Without a terminal there are no colours and no limit of width, so that `grep` and
-`less -S` work on it.
+needs all of one asks for JSON.
 """
 
-import os
 from typing import Final
 
 from rich.console import Console
@@ -13,20 +11,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from tidelog.cli.cells import NOTHING, Cells, batch_line, cells_of
+from tidelog.cli.console import make_console as make_console
 from tidelog.storage.inspect.findings import Finding, Severity
 from tidelog.storage.inspect.rows import Row
 
 PAGE_ROWS: Final = 500
-PIPE_WIDTH: Final = 4000
 STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
 TEXT_COLUMNS: Final = ("key", "value", "headers", "meaning", "topic", "flags", "state", "compression")
-
-
-def make_console(*, stderr: bool = False) -> Console:
-    console = Console(stderr=stderr, highlight=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = PIPE_WIDTH
-    return console
 
 
 def print_finding(console: Console, finding: Finding) -> None:

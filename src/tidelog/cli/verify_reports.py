@@ -8,7 +8,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
 
-from tidelog.cli.tables import make_console, print_finding
+from tidelog.cli.console import make_console
+from tidelog.cli.tables import print_finding
 from tidelog.storage.inspect.findings import Finding, Severity
 from tidelog.storage.inspect.log_check import LogSummary
 from tidelog.storage.verify import Progress

@@ -1,9 +1,10 @@
-"""`tidelog version`: which release this is, and whether the compiled kernels are in use."""
+"""`tidelog version`: which release this is, and whether the compiled kernels are in use.
+
+`version_line` heads benchmarks and demos too, so that a figure can be told from another release's.
+"""
 
 import argparse
 import json
-import platform
-from importlib.metadata import version as distribution_version
 from typing import TYPE_CHECKING
 
 from tidelog import _compiled
@@ -19,16 +20,20 @@ def add_parser(commands: "Commands") -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    facts = _facts()
-    print(json.dumps(facts) if options.json else version_line(facts))
+    print(json.dumps(_facts()) if options.json else version_line())
     return 0
 
 
-def version_line(facts: dict[str, str]) -> str:
+def version_line() -> str:
+    facts = _facts()
     return f"tidelog {facts['version']} {facts['kernels']} python {facts['python']} {facts['platform']}"
 
 
 def _facts() -> dict[str, str]:
+    # Imported when asked: the first brings the e-mail package with it, and every command imports this module.
+    import platform
+    from importlib.metadata import version as distribution_version
+
     return {
         "version": distribution_version("tidelog"),
         "kernels": _compiled.mode(),

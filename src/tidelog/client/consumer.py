@@ -60,7 +60,9 @@ class Consumer:
         """As the last fetch of the partition reported it; -1 before the first."""
         return -1
 
-    def fetch_arrow(self, partition: TopicPartition, offset: int, *, end_offset: int | None = None, headers: bool = False) -> Any:
+    def fetch_arrow(
+        self, partition: TopicPartition, offset: int, *, end_offset: int | None = None, headers: bool = False
+    ) -> Any:
         """One fetch: ArrowFetch(table, next_offset, high_watermark)."""
 
     def close(self) -> None: ...

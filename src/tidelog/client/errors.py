@@ -5,16 +5,26 @@ The text of an error is for the person at the terminal; `code`, `asked` and `of`
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tidelog.client.next_steps import next_step
 from tidelog.model.errors import RETRIABLE, ErrorCode
 from tidelog.model.ids import TopicPartition
 
+_KNOWN: Final = frozenset(map(int, ErrorCode))
+
+
+def error_code(number: int) -> ErrorCode:
+    """A newer broker may know more of them than we do."""
+    return ErrorCode(number) if number in _KNOWN else ErrorCode.UNKNOWN_SERVER_ERROR
+
 
 class ClientError(Exception):
     """Something that was asked of a broker was not done."""
 
-    def __init__(self, code: ErrorCode, asked: str, of: str, message: str | None = None, step: str | None = None) -> None:
+    def __init__(
+        self, code: ErrorCode, asked: str, of: str, message: str | None = None, step: str | None = None
+    ) -> None:
         self.code = code
         self.asked = asked  # "create topic greetings"
         self.of = of  # "broker 1 at localhost:9092"

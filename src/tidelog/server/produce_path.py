@@ -9,7 +9,7 @@ forgotten when the metadata change (`Broker.generation`), since what it remember
 """
 
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tidelog.protocol.messages.produce import (
     PartitionProduceResponse,
@@ -30,25 +30,30 @@ if TYPE_CHECKING:
 
 FIRST_FLEXIBLE = 9
 FIRST_WITH_ZSTD = 7
-_CORRELATION_AT = 4  # in a frame's body, as in a response with its size
-_AFTER_CORRELATION = 8
-_TRAILER = b"\0\0\0"  # no tagged fields of partition, topic and request
-_BASE_OFFSET = 0x5AFE_5AFE_5AFE_5AFE  # found again in an encoded response, to learn where the offsets go
+FIRST_WITH_LOG_START = 5
+_CORRELATION_AT: Final = 4  # in a frame's body, as in a response with its size
+_AFTER_CORRELATION: Final = 8
+_TRAILER: Final = b"\0\0\0"  # no tagged fields of partition, topic and request
+_BASE_OFFSET: Final = 0x5AFE_5AFE_5AFE_5AFE  # found again in an encoded response, to learn where the offsets go
+_SMALLEST_BATCH: Final = 61
+_ATTRIBUTES_AT: Final = 22  # their low byte, in a batch
+_TRANSACTIONAL: Final = 0x10
 
-_I32 = Struct(">i")
-_KEY_VERSION_CORRELATION = Struct(">hhi")
+_I32: Final = Struct(">i")
+_KEY_VERSION_CORRELATION: Final = Struct(">hhi")
 
 
 class ProducePath:
     __slots__ = (
         "_after",
         "_allows_zstd",
+        "_batch_after",
         "_before",
         "_generation",
-        "_head",
+        "_has_log_start",
         "_is_flexible",
-        "_offsets",
         "_prefix",
+        "_response",
         "_size",
         "acks",
         "client_id",
@@ -66,8 +71,8 @@ class ProducePath:
         self.partition = partition
         self._is_flexible = self.version >= FIRST_FLEXIBLE
         self._allows_zstd = self.version >= FIRST_WITH_ZSTD
-        self._head = _KEY_VERSION_CORRELATION.pack(0, self.version, 0)[:4]
         self._prefix = prefix
+        self._batch_after = _AFTER_CORRELATION + len(prefix)  # so far into a frame, its length in front of it
         self._learn_response(body)
 
     def _learn_response(self, body: ProduceRequest) -> None:
@@ -84,61 +89,64 @@ class ProducePath:
         )
         encoded = b"".join(encode_response(0, response, self.version))
         at = encoded.index(_BASE_OFFSET.to_bytes(8, "big"))
-        self._offsets = Struct(">qqq" if self.version >= 5 else ">qq")
+        self._has_log_start = self.version >= FIRST_WITH_LOG_START
+        offsets = "qqq" if self._has_log_start else "qq"
         self._size = encoded[:_CORRELATION_AT]
         self._before = encoded[_AFTER_CORRELATION:at]
-        self._after = encoded[at + self._offsets.size :]
+        self._after = encoded[at + 8 * len(offsets) :]
+        self._response = Struct(f">4si{len(self._before)}s{offsets}{len(self._after)}s")
 
     def take(self, connection: "ClientConnection", start: int, end: int) -> bool:
         """Stage the batch of this frame; False where it has to be looked at properly."""
         receive = connection.receive
-        buffer, prefix = receive.buffer, self._prefix
-        if not buffer.startswith(self._head, start) or not buffer.startswith(prefix, start + _AFTER_CORRELATION):
+        buffer = receive.buffer
+        position = start + self._batch_after
+        if end - position < _SMALLEST_BATCH:
+            return False  # what looks like our prefix may lie behind the frame
+        key, version, correlation_id = _KEY_VERSION_CORRELATION.unpack_from(buffer, start)
+        if key or version != self.version or not buffer.startswith(self._prefix, start + _AFTER_CORRELATION):
             return False
-        position = start + _AFTER_CORRELATION + len(prefix)
         if self._is_flexible:
             length, position = _compact_length(buffer, position)
-            batch_end = end - len(_TRAILER)
-            if position + length != batch_end or not buffer.startswith(_TRAILER, batch_end):
+            end -= len(_TRAILER)
+            if not buffer.startswith(_TRAILER, end):
                 return False
         else:
             (length,) = _I32.unpack_from(buffer, position)
             position += 4
-            batch_end = end
-            if position + length != batch_end:
-                return False
-        return self._append(connection, start, position, batch_end)
+        if position + length != end or buffer[position + _ATTRIBUTES_AT] & _TRANSACTIONAL:
+            return False
+        return self._append(connection, correlation_id, receive.view, position, end)
 
-    def _append(self, connection: "ClientConnection", start: int, position: int, batch_end: int) -> bool:
+    def _append(
+        self, connection: "ClientConnection", correlation_id: int, view: memoryview, position: int, end: int
+    ) -> bool:
         partition, turn = self.partition, connection.turn
         if connection.broker.generation != self._generation:
             connection.produce_path = None
             return False
         if self.acks == ALL_REPLICAS and partition.is_under_min_isr:
             return False
-        receive = connection.receive
         append = partition.log.append_as_leader(
-            receive.view, position, batch_end, partition.leader_epoch, turn.wall_ms, allows_zstd=self._allows_zstd
+            view, position, end, partition.leader_epoch, turn.wall_ms, allows_zstd=self._allows_zstd
         )
         if isinstance(append, Refused):
             return False  # nothing was changed: the ordinary way refuses it again, and says why
         turn.appended[partition] = None
-        (correlation_id,) = _I32.unpack_from(receive.buffer, start + _CORRELATION_AT)
         turn.quick.append((connection, connection.protocol.open_unread(), correlation_id, append, self))
         metrics = partition.metrics
         metrics.produces += 1
-        metrics.bytes_in += batch_end - position
+        metrics.bytes_in += end - position
         metrics.messages_in += append.last_offset - append.first_offset + 1
         return True
 
-    def response(self, correlation_id: int, append: Append) -> bytes:
-        offsets = self._offsets
-        log_start = self.partition.log.log_start_offset
-        if offsets.size == 24:
-            packed = offsets.pack(append.first_offset, append.log_append_time, log_start)
-        else:
-            packed = offsets.pack(append.first_offset, append.log_append_time)
-        return b"".join((self._size, _I32.pack(correlation_id), self._before, packed, self._after))
+    def response(self, correlation_id: int, append: Append, log_start_offset: int) -> bytes:
+        offset, time = append.first_offset, append.log_append_time
+        if self._has_log_start:
+            return self._response.pack(
+                self._size, correlation_id, self._before, offset, time, log_start_offset, self._after
+            )
+        return self._response.pack(self._size, correlation_id, self._before, offset, time, self._after)
 
     def delayed(
         self, connection: "ClientConnection", sequence: int, correlation_id: int, append: Append

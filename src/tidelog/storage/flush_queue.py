@@ -32,6 +32,13 @@ class FlushQueue:
             heappush(self._timed, (due_ms, self._entered, log))
             self._entered += 1
 
+    @property
+    def due_ms(self) -> int | None:
+        """When `due` has something next; 0: it has."""
+        if self._asked:
+            return 0
+        return self._timed[0][0] if self._timed else None
+
     def due(self, now_ms: int) -> Iterator["Log"]:
         """Taken out one by one, so that whoever stops in between finds the rest the next time. A clock that was set
         back says nothing about the age of what waits: all of it is due."""

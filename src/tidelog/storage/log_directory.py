@@ -58,7 +58,7 @@ class LogDirectory:
         self.moved_away: dict[TopicPartition, None] = {}  # to another directory, but not durably yet (`log_move`)
         self.departing: dict[TopicPartition, None] = {}  # of those, the ones that wait for the next `departure`
         self.departure: Operation | None = None
-        self.start_limits: Offsets = {}  # of logs that are about to be cut below their start
+        self.start_limits: list[Offsets] = []  # of logs that are about to be cut, perhaps below their start
         self._recovery_points = OffsetsCheckpoint(fs, join(path, RECOVERY_POINT_CHECKPOINT))
         self._log_starts = OffsetsCheckpoint(fs, join(path, LOG_START_OFFSET_CHECKPOINT))
         self._high_watermarks = OffsetsCheckpoint(fs, join(path, REPLICATION_OFFSET_CHECKPOINT))
@@ -153,9 +153,10 @@ class LogDirectory:
     def _current_log_starts(self) -> Offsets:
         """Every start but 0: which segments are there is no proof of where the log starts after a crash."""
         starts = {each: log.log_start_offset for each, log in self._all_logs().items() if log.log_start_offset}
-        for partition, limit in self.start_limits.items():
-            if starts.get(partition, 0) > limit:
-                starts[partition] = limit
+        for limits in self.start_limits:
+            for partition, limit in limits.items():
+                if starts.get(partition, 0) > limit:
+                    starts[partition] = limit
         return starts | self._kept(self._log_starts)
 
     def _current_high_watermarks(self) -> Offsets:
@@ -169,14 +170,29 @@ class LogDirectory:
         return self._log_starts.durable.get(partition, 0)
 
     def lower(self, durable: Mapping[TopicPartition, int], starts: Mapping[TopicPartition, int]) -> Steps:
-        """Before logs are cut, or made anew (both 0): recovery must not take for durable what comes in place of what
-        is cut, nor begin the log behind its end. What the logs say themselves, and `start_limits`, must be low enough
-        already. Costs nothing where the checkpoints are, too."""
-        while any(self._recovery_points.may_exceed(each, offset) for each, offset in durable.items()):
-            yield from self._recovery_points.write(self._current_recovery_points)
-        while any(self._log_starts.may_exceed(each, offset) for each, offset in starts.items()):
-            yield from self._log_starts.write(self._current_log_starts)
+        """Before logs are cut: recovery must not take for durable what comes in place of what is cut, nor begin the log
+        behind its end. The logs must say no more themselves by now (`start_limits`): the next checkpoint would take it
+        back. Costs nothing where the checkpoints are low enough."""
+        logs = self._all_logs()
+        claims = [(logs[each].flush.checkpoint, limit) for each, limit in durable.items() if each in logs]
+        assert all(claim <= limit for claim, limit in claims), "a log calls durable what is to be cut"
+        assert any(limits is starts for limits in self.start_limits), "a log may start behind its cut"
+        yield from self._recovery_points.lower(durable, self._current_recovery_points)
+        yield from self._log_starts.lower(starts, self._current_log_starts)
         yield from self.cleaner_offsets.begin_lower(durable)
+
+    def forget(self, partitions: Iterable[TopicPartition]) -> Steps:
+        """Before logs of these names are made anew: the checkpoints speak of older ones. A name that has a log again
+        when the turn has come is left alone: whoever made it has waited for the same."""
+        yield from self._recovery_points.wait()
+        yield from self._recovery_points.lower(self._nothing_for(partitions), self._current_recovery_points)
+        yield from self._log_starts.wait()
+        yield from self._log_starts.lower(self._nothing_for(partitions), self._current_log_starts)
+        yield from self.cleaner_offsets.begin_lower(self._nothing_for(partitions))
+
+    def _nothing_for(self, partitions: Iterable[TopicPartition]) -> Offsets:
+        logs = self._all_logs()
+        return {each: 0 for each in partitions if each not in logs}
 
     def prepare_truncation(self, offsets: Mapping[TopicPartition, int]) -> None:
         """`lower` for these logs, waiting for the disk: at the start of a broker."""

@@ -108,7 +108,11 @@ class Move:
         future = self.future
         assert future is not None
         while self.is_in_use and (future.is_unsettled or future.swap is not None):
-            yield GIVE_WAY  # what is on its way to the disk goes by the old name
+            # What is on its way to the disk goes by the old name.
+            if future.swap is not None and not future.is_unsettled:
+                yield from future.swap.take_over()
+            else:
+                yield GIVE_WAY
         future.flush.begun = None
         if not self.is_in_use:
             return
@@ -123,7 +127,7 @@ class Move:
     def take_leave(self) -> Steps:
         """Of the source's checkpoints. It is durably gone from there."""
         self.source.moved_away.pop(self.partition, None)
-        yield from self.source.lower({self.partition: 0}, {self.partition: 0})
+        yield from self.source.forget([self.partition])
 
     def hand_over_cleaned(self) -> Steps:
         """What was cleaned when the copying began is clean in the copy too, unless it was truncated since."""

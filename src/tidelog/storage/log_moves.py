@@ -86,6 +86,8 @@ class LogMoves:
         )
         self.slice_bytes = SLICE_BYTES
         self.done: list[Moved] = []  # not told to anybody yet: the server takes them out
+        # The copy is the log from now on: whoever holds the original changes over before the next append.
+        self.committed: list[TopicPartition] = []
         self._moves: dict[TopicPartition, Move] = {}  # the next one to copy first
         self._preferred: dict[TopicPartition, str] = {}
         self._pace = Pace()
@@ -104,6 +106,23 @@ class LogMoves:
         """For DescribeLogDirs: by how many offsets the copy is behind; None when there is none."""
         move = self._moves.get(partition)
         return None if move is None or move.state is not MoveState.COPYING else move.lag
+
+    def deadline_ms(self, now_ms: int) -> int | None:
+        """When `step` has something to do, if nothing completes before; None: not by itself."""
+        moves = [each for each in self._moves.values() if each.state is MoveState.COPYING and not each.is_busy]
+        due = [self._due_ms(move, now_ms) for move in moves]
+        return min((each for each in due if each is not None), default=None)
+
+    def _due_ms(self, move: Move, now_ms: int) -> int | None:
+        if now_ms < move.retry_ms <= now_ms + RETRY_MS:
+            return move.retry_ms
+        if move.future is None:
+            is_waiting = move.partition in move.target.leaving or move.partition in move.target.futures
+        else:
+            is_waiting = move.is_level or move.future.is_unsettled
+        if is_waiting or move.current.is_unsettled:
+            return None  # for an operation, a flush, or the controller
+        return self._pace.until_ms if self._pace.rests(now_ms) else now_ms
 
     # Beginning and ending
 
@@ -255,7 +274,7 @@ class LogMoves:
         if partition in target.leaving or partition in target.futures:
             return  # of an earlier one
         if not target.is_free(partition):
-            self._wait(move, target, target.lower({partition: 0}, {partition: 0}))
+            self._wait(move, target, target.forget([partition]))
             return
         path = join(target.path, marked_directory(*partition, move.unique, DirectoryState.FUTURE))
         try:
@@ -333,6 +352,8 @@ class LogMoves:
             operation = self._hooks.begin(None, self._completion(move))
             if not operation.is_done:
                 move.source.leaving[move.partition] = operation
+            if move.state is not MoveState.COPYING:
+                self.committed.append(move.partition)
 
     def _completion(self, move: Move) -> Steps:
         """With a fault of the source nobody knows whether the original is still there under its plain name. The copy

@@ -5,9 +5,11 @@
     proceed    .swap -> no suffix            over the files of the first of the old ones
     proceed    done
 
-Between two steps the directory is synced, off the loop, and the log goes on appending and reading. What else would
-change closed segments (a truncation, closing) completes the swap first, waiting for the disk: from the first rename on
-there is no safe way back, only forward. A log that is deleted meanwhile takes its half-done swap with it.
+Between two steps the directory is synced, off the loop, and the log goes on appending and reading. From the first
+rename on there is no safe way back, only forward: what else would change closed segments completes the swap first.
+The cleaner drives a swap (`begin`, `proceed`) until somebody can not go on without its end: a truncation takes it over
+(`take_over`) and drives it itself, so that it ends whatever becomes of the cleaner; closing finishes it at once
+(`finish`). A log that is deleted meanwhile takes its half-done swap with it.
 
 The cleaning read closed segments while the log went on. If the log was truncated, had records deleted or was moved
 meanwhile, its generation says so, and what was cleaned is thrown away (`is_wanted`).
@@ -21,6 +23,7 @@ from tidelog.ports.files import Ticket
 from tidelog.storage.cleaner.swap import commit_swap, remove_cleaned, retire_replaced
 from tidelog.storage.log import DeletedSegment, Log, index_settings
 from tidelog.storage.names import DELETED_SUFFIX, NO_SUFFIX, SWAP_SUFFIX
+from tidelog.storage.operations import Steps
 from tidelog.storage.segment import Segment
 
 
@@ -61,7 +64,17 @@ def _committed(directory: str) -> Iterator[None]:
 
 
 class LogSwap:
-    __slots__ = ("_base_offset", "_directory", "_log", "_now_ms", "_replaced", "_steps", "has_begun", "is_done")
+    __slots__ = (
+        "_base_offset",
+        "_directory",
+        "_log",
+        "_now_ms",
+        "_replaced",
+        "_steps",
+        "has_begun",
+        "is_done",
+        "is_taken_over",
+    )
 
     def __init__(self, log: Log, base_offset: int, replaced: Sequence[int], now_ms: int) -> None:
         """Nothing happens yet. `is_wanted` must have been asked, in the same turn as `begin` or `finish`."""
@@ -73,6 +86,7 @@ class LogSwap:
         self._now_ms = now_ms
         self._steps = self._run()
         self.has_begun = False
+        self.is_taken_over = False
         self.is_done = False
 
     def begin(self) -> Ticket:
@@ -84,15 +98,27 @@ class LogSwap:
             return self._log.fs.begin_sync_directory(self._directory)
 
     def proceed(self) -> Ticket | None:
-        """The sync has completed: the next one, or None when there is nothing more to do."""
+        """The sync has completed: the next one, or None when there is nothing more to do here."""
+        if self.is_taken_over:
+            return None
         if self.is_done or self.is_orphan:
             self._end()
             return None
         with _committed(self._directory):
-            for _ in self._steps:
+            if self._step():
                 return self._log.fs.begin_sync_directory(self._directory)
         self._end()
         return None
+
+    def take_over(self) -> Steps:
+        """All that is left, off the loop; whoever drove it until now has no more to do with it. Begins with a sync of
+        its own: syncs of a directory complete in the order in which they were begun, so the other's is over, too."""
+        self.is_taken_over = True
+        with _committed(self._directory):
+            yield [self._log.fs.begin_sync_directory(self._directory)]
+            while not self.is_orphan and self._step():
+                yield [self._log.fs.begin_sync_directory(self._directory)]
+        self._end()
 
     def finish(self) -> None:
         """All that is left, waiting for the disk."""
@@ -109,6 +135,12 @@ class LogSwap:
     def is_orphan(self) -> bool:
         """The log has been deleted, or moved: its directory has another name."""
         return self._log.directory != self._directory
+
+    def _step(self) -> bool:
+        """Whether there was one; a sync is due then."""
+        for _ in self._steps:
+            return True
+        return False
 
     def _end(self) -> None:
         self.is_done = True

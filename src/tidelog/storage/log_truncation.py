@@ -35,22 +35,23 @@ class Cut(NamedTuple):
 def truncation(directory: LogDirectory, cuts: Sequence[Cut], now_ms: int, after: Sequence[Operation]) -> Steps:
     """These logs of one directory, one after another, and `after` earlier cuts of the same logs. A fault in the middle
     of a cut can not be undone."""
+    limits = {cut.log.topic_partition: cut.offset for cut in cuts}
+    directory.start_limits.append(limits)  # from now on no checkpoint speaks of what is to go
     for cut in cuts:
-        _unsettle(directory, cut)
+        _unsettle(cut)
     try:
         yield from after
         cuts = [cut_of(cut.log, cut.offset, is_whole=cut.is_whole) for cut in cuts]
         for cut in cuts:
             _disclaim(cut)
-        limits = {cut.log.topic_partition: _durable_below(cut) for cut in cuts}
-        yield from directory.lower(limits, {cut.log.topic_partition: cut.offset for cut in cuts})
+        yield from directory.lower({cut.log.topic_partition: _durable_below(cut) for cut in cuts}, limits)
         for cut in cuts:
             if directory.has(cut.log):
-                yield from _carry_out(cut, now_ms)
+                yield from _while_there(cut.log, _carry_out(cut, now_ms))
             yield GIVE_WAY
     finally:
+        directory.start_limits = [each for each in directory.start_limits if each is not limits]
         for cut in cuts:
-            directory.start_limits.pop(cut.log.topic_partition, None)
             _settled(cut.log)
 
 
@@ -58,13 +59,11 @@ def cut_of(log: Log, offset: int, *, is_whole: bool) -> Cut:
     return Cut(log, offset, is_whole or offset < log.segments.first.base_offset)
 
 
-def _unsettle(directory: LogDirectory, cut: Cut) -> None:
-    """From now on no checkpoint speaks of what is to go, and no flush under way will."""
-    log, limits = cut.log, directory.start_limits
-    log.abandon()
-    log.unsettled += 1
-    log.generation += 1
-    limits[log.topic_partition] = min(cut.offset, limits.get(log.topic_partition, cut.offset))
+def _unsettle(cut: Cut) -> None:
+    """No flush under way will speak of what is to go."""
+    cut.log.abandon()
+    cut.log.unsettled += 1
+    cut.log.generation += 1
     _disclaim(cut)
 
 
@@ -85,24 +84,36 @@ def _settled(log: Log) -> None:
 
 def settle(log: Log) -> Steps:
     """After a commit that failed and was taken back (`Log.cut_back`): make that durable."""
-    try:
-        yield [*log.segments.active.begin_flush(), log.fs.begin_sync_directory(log.directory)]
-    except StorageFault as fault:
-        raise UndoFault(log.directory, fault, fault) from fault
+    yield from _while_there(log, _sync(log))
     _settled(log)
+
+
+def _sync(log: Log) -> Steps:
+    yield [*log.segments.active.begin_flush(), log.fs.begin_sync_directory(log.directory)]
+
+
+def _while_there(log: Log, steps: Steps) -> Steps:
+    """A log that is deleted meanwhile needs no cut any more: its files have another name, and go. A fault of any other
+    is final."""
+    directory = log.directory
+    try:
+        for waits_for in steps:
+            yield waits_for
+            if log.directory != directory:
+                return
+    except StorageFault as fault:
+        if log.directory == directory:
+            raise UndoFault(directory, fault, fault) from fault
 
 
 def _carry_out(cut: Cut, now_ms: int) -> Steps:
     log = cut.log
-    try:
-        while log.swap is not None:  # it is past its point of no return; each of its steps ends with such a sync
-            yield [log.fs.begin_sync_directory(log.directory)]
-        if cut.is_whole:
-            yield from _begin_anew(log, cut.offset, now_ms)
-        elif cut.offset < log.log_end_offset:
-            yield from _cut(log, cut.offset, now_ms)
-    except StorageFault as fault:
-        raise UndoFault(log.directory, fault, fault) from fault
+    if log.swap is not None:  # it is past its point of no return, and its cleaner need not be there any more
+        yield from log.swap.take_over()
+    if cut.is_whole:
+        yield from _begin_anew(log, cut.offset, now_ms)
+    elif cut.offset < log.log_end_offset:
+        yield from _cut(log, cut.offset, now_ms)
 
 
 def _cut(log: Log, offset: int, now_ms: int) -> Steps:

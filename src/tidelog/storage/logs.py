@@ -169,7 +169,7 @@ class Logs:
             is_new = self.find(partition) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # and not set aside
             if directory is not None and is_new and not directory.is_free(partition):
                 # A log of the same name was here: in an earlier life of this broker, or before it was moved.
-                yield self._operations.begin(directory.path, directory.lower({partition: 0}, {partition: 0}))
+                yield self._operations.begin(directory.path, directory.forget([partition]))
             creation.outcomes[partition] = self.create(partition, topic_id, now_ms)
             yield GIVE_WAY
 
@@ -177,14 +177,16 @@ class Logs:
         found = [each.leaving[partition] for each in self.directories.values() if partition in each.leaving]
         return found[0] if found else None
 
-    def delete(self, partition: TopicPartition, unique: str, now_ms: int) -> None:
-        """Renamed now, gone after the delay. `unique` are 32 hex digits of chance."""
+    def delete(
+        self, partition: TopicPartition, unique: str, now_ms: int, state: DirectoryState = DirectoryState.DELETE
+    ) -> None:
+        """Renamed now, gone after the delay; or STRAY, and kept. `unique` are 32 hex digits of chance."""
         self.moves.cancel(partition)
         log = self.get(partition)
         if log is None:
             return
         directory = self._directory_of(log)
-        path = join(directory.path, marked_directory(*partition, unique, DirectoryState.DELETE))
+        path = join(directory.path, marked_directory(*partition, unique, state))
         log.abandon()
         self._forget_flushes(log)
         del directory.logs[partition]
@@ -195,7 +197,8 @@ class Logs:
             self._fail(directory, fault)
             return
         log.directory_renamed(path)
-        self._deleted.append(DeletedDirectory(now_ms + log.config.file_delete_delay_ms, path))
+        if state is DirectoryState.DELETE:
+            self._deleted.append(DeletedDirectory(now_ms + log.config.file_delete_delay_ms, path))
         if not directory.departing:
             directory.departure = self._operations.begin(directory.path, self._departure(directory))
         directory.departing[partition] = None
@@ -206,10 +209,10 @@ class Logs:
         """Of all that are deleted in a turn, together. The new names first: a log that comes back under its own needs
         its offsets."""
         yield GIVE_WAY
-        gone, directory.departing = dict.fromkeys(directory.departing, 0), {}
+        gone, directory.departing = directory.departing, {}
         try:
             yield [self._context.fs.begin_sync_directory(directory.path)]
-            yield from directory.lower(gone, gone)
+            yield from directory.forget(gone)
         finally:
             for partition in gone:
                 directory.leaving.pop(partition, None)

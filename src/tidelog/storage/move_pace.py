@@ -19,6 +19,11 @@ class Pace:
         """A clock that is set back ends the rest."""
         return self._is_stopped or self._from_ms <= now_ms < self._until_ms
 
+    @property
+    def until_ms(self) -> int | None:
+        """When a rest ends by itself."""
+        return None if self._is_stopped else self._until_ms
+
     def note(self, size_bytes: int, now_ms: int) -> None:
         if self._throttle is not None:
             self._from_ms = now_ms

@@ -5,7 +5,7 @@ the disk has either the old offsets or the new: who needs an offset to be on dis
 be gone asks whether the file `may_exceed` it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tidelog.model.ids import TopicPartition
 from tidelog.ports.files import FileSystem, Ticket
@@ -33,11 +33,29 @@ class OffsetsCheckpoint:
     def is_being_written(self) -> bool:
         return self._ticket is not None
 
-    def write(self, collect: Callable[[], Offsets]) -> Steps:
-        """`collect` is asked when its turn has come. Ends when what it said is durable."""
+    def wait(self) -> Steps:
+        """Until nothing is on its way."""
         while self._ticket is not None:
             yield [self._ticket]
+
+    def write(self, collect: Callable[[], Offsets]) -> Steps:
+        """`collect` is asked when its turn has come. Ends when what it said is durable."""
+        yield from self.wait()
+        yield from self._write(collect())
+
+    def lower(self, limits: Mapping[TopicPartition, int], collect: Callable[[], Offsets]) -> Steps:
+        """Ends when the disk has no more than these for these logs. One write is enough, since the limits hold whatever
+        `collect` says: to write again until it says less would never end if it did not."""
+        if not any(self.may_exceed(each, limit) for each, limit in limits.items()):
+            return
+        yield from self.wait()
         offsets = collect()
+        for partition, limit in limits.items():
+            if offsets.get(partition, 0) > limit:
+                offsets[partition] = limit
+        yield from self._write(offsets)
+
+    def _write(self, offsets: Offsets) -> Steps:
         if offsets == self.durable and self._begun is None:
             return
         self._begun = offsets

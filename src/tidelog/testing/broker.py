@@ -38,7 +38,7 @@ class Broker:
     """Its methods may be called from any thread."""
 
     def __init__(self, settings: Mapping[str, Setting] | None = None) -> None:
-        self._settings = {name: _text(value) for name, value in (settings or {}).items()}
+        self._settings = {name: setting_text(value) for name, value in (settings or {}).items()}
         self._keeper = keeper()
         self._name: str | None = None
         self.host = "127.0.0.1"
@@ -102,9 +102,9 @@ class Broker:
             self._ask("forget")
             self._name = None  # a start after this makes a new, empty broker at the same address
 
-    def log_text(self) -> str:
+    def logsetting_text(self) -> str:
         """Empty as long as there is nothing to tell."""
-        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+        return self.log_path.readsetting_text(errors="replace") if self.log_path.exists() else ""
 
     def __enter__(self) -> "Broker":
         try:
@@ -133,9 +133,9 @@ class Broker:
             raise BrokerFailed(f"{error}\nthe broker's log:\n{self._log_tail()}") from None
 
     def _log_tail(self) -> str:
-        lines = self.log_text().splitlines()[-LOG_LINES_SHOWN:]
+        lines = self.logsetting_text().splitlines()[-LOG_LINES_SHOWN:]
         return "\n".join(lines) or "(nothing)"
 
 
-def _text(value: Setting) -> str:
+def setting_text(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

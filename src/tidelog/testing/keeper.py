@@ -1,4 +1,4 @@
-"""The keeper: `python -m tidelog.testing.keeper PARENT_PID`. Forks nodes on command, and outlives its parent by moments.
+"""The keeper: `python -m tidelog.testing.keeper PARENT_PID`. Forks nodes on command; outlives its parent by moments.
 
 Commands and answers are lines of JSON on stdin and stdout. How it learns that its parent is gone:
 - the end of stdin, on every system;

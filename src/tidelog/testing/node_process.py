@@ -32,7 +32,7 @@ def run_node(link: socket.socket, directory: Path, question: dict[str, Any]) -> 
         code = 0
     except ConfigError as error:
         _tell(link, error=str(error))
-    except Exception as error:  # noqa: BLE001: the process ends here; the test is told, and the log has the stack
+    except Exception as error:  # noqa: BLE001 (the process ends here; the test is told, the log has the stack)
         traceback.print_exc()
         _tell(link, error=f"{type(error).__name__}: {error}")
     finally:

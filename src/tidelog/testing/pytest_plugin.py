@@ -26,7 +26,7 @@ _log_positions = pytest.StashKey[int]()
 
 @pytest.fixture(scope="session")
 def kafka_broker_settings() -> "Mapping[str, Setting]":
-    """Settings of `kafka_broker`, by Kafka's names. Define a fixture of this name in your conftest.py to change them."""
+    """Settings of `kafka_broker`, by Kafka's names. To change them, define a fixture of this name in conftest.py."""
     return {}
 
 
@@ -61,7 +61,7 @@ def kafka_topic(kafka_broker: "Broker", kafka_topic_prefix: str) -> Callable[...
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item, call: "pytest.CallInfo[None]"
+    item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that failed shows what the broker logged while it ran."""
     report = yield

@@ -195,6 +195,6 @@ class ControllerMachine(RuleBasedStateMachine):
 
 
 ControllerMachine.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=35, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 test_random_sequences = ControllerMachine.TestCase

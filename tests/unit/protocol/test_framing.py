@@ -1,7 +1,13 @@
 import pytest
 
 from tidelog.protocol.errors import EncodeError, InvalidFrameSize
-from tidelog.protocol.framing import INITIAL_CAPACITY_BYTES, MINIMUM_ROOM_BYTES, ReceiveBuffer, framed
+from tidelog.protocol.framing import (
+    BUSY_CAPACITY_BYTES,
+    INITIAL_CAPACITY_BYTES,
+    MINIMUM_ROOM_BYTES,
+    ReceiveBuffer,
+    framed,
+)
 
 
 def frame(payload: bytes) -> bytes:
@@ -87,6 +93,7 @@ def test_views_of_frames_stay_what_they_are_until_release() -> None:
 
 def test_after_release_the_same_memory_is_used_again() -> None:
     receive = ReceiveBuffer(initial_capacity=8192)
+    receive.writable()
     buffer = receive.buffer
     for index in range(100):
         receive.feed(frame(bytes((index,)) * 1000)[:-1])
@@ -122,9 +129,46 @@ def test_trim_gives_memory_back_only_when_nothing_is_in_it() -> None:
     receive.feed(b"\x00\x00\x01!")
     assert frames(receive) == [b"!"]
     receive.trim()
-    assert receive.capacity == INITIAL_CAPACITY_BYTES
+    assert receive.capacity > INITIAL_CAPACITY_BYTES, "a frame is still in use"
+    receive.release()
+    receive.trim()
+    assert receive.capacity == 0
     receive.feed(frame(b"again"))
+    assert receive.capacity == INITIAL_CAPACITY_BYTES
     assert frames(receive) == [b"again"]
+
+
+def test_a_connection_that_sent_nothing_has_no_memory() -> None:
+    receive = ReceiveBuffer()
+    assert (receive.capacity, len(receive.buffer)) == (0, 0)
+    assert receive.next_frame() is None
+    receive.release()
+    receive.trim()
+    assert len(receive.writable()) == receive.capacity == INITIAL_CAPACITY_BYTES
+
+
+def test_a_peer_that_fills_the_buffer_gets_a_larger_one_up_to_a_bound() -> None:
+    receive = ReceiveBuffer(initial_capacity=8192)
+    capacities = []
+    for _ in range(10):
+        room = receive.writable()
+        size = len(room) - 4
+        room[:] = frame(bytes(size))
+        receive.commit(len(room))
+        assert frames(receive) == [bytes(size)]
+        receive.release()
+        capacities.append(receive.capacity)
+    assert capacities[:3] == [16384, 32768, 65536]
+    assert capacities[-1] == max(capacities) == BUSY_CAPACITY_BYTES
+
+
+def test_a_peer_that_leaves_room_keeps_its_buffer() -> None:
+    receive = ReceiveBuffer(initial_capacity=8192)
+    for _ in range(10):
+        receive.feed(frame(bytes(8000)))
+        assert len(frames(receive)) == 1
+        receive.release()
+    assert receive.capacity == 8192
 
 
 def test_frames_that_nobody_takes_do_not_get_lost() -> None:

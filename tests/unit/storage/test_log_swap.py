@@ -122,6 +122,38 @@ def test_a_truncation_completes_a_swap_that_has_begun(steps: int) -> None:
     assert not [name for name in node.fs.list_directory(node.log().directory) if "swap" in name or "cleaned" in name]
 
 
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+def test_a_truncation_ends_though_nobody_drives_the_swap(steps: int) -> None:
+    """The cleaner may be gone: its task was called off with the truncation itself."""
+    node = broker()
+    swap, log = begun(node), node.log()
+    for _ in range(steps):
+        swap.proceed()
+    node.fs.forbids_waits = True
+    (operation,) = node.logs.begin_truncate({T0: 4}, node.now)
+    node.settle()
+    assert (operation.is_done, operation.fault, swap.is_done, log.swap) == (True, None, True, None)
+    assert [value for _, value in contents(log)] == [b"1", b"3"]
+    assert not [name for name in node.fs.list_directory(log.directory) if "swap" in name or "cleaned" in name]
+
+
+def test_a_swap_that_was_taken_over_is_no_longer_its_cleaners() -> None:
+    """Whose sync may complete between the steps of the truncation: a step of its own then would be one too early."""
+    node = broker()
+    swap, log = begun(node), node.log()
+    node.logs.begin_truncate({T0: 4}, node.now)
+    for _ in range(20):
+        before = list(log.segments.base_offsets)
+        if swap.is_taken_over:
+            assert swap.proceed() is None
+            assert list(log.segments.base_offsets) == before
+        node.clock.advance(2)
+        node.logs.complete(node.fs.completions(), node.now)
+        node.logs.work(node.now, 1)
+    node.settle()
+    assert [value for _, value in contents(log)] == [b"1", b"3"]
+
+
 @pytest.mark.parametrize("steps", [0, 1, 2])
 def test_closing_completes_a_swap_that_has_begun(steps: int) -> None:
     node = broker()

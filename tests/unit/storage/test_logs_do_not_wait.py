@@ -79,6 +79,24 @@ def test_a_cut_whose_sync_fails_takes_the_directory_offline() -> None:
     assert [each.path for each in node.logs.failures] == ["/disk/logs"]
 
 
+def test_a_log_that_is_deleted_while_it_is_cut_needs_no_cut() -> None:
+    """The directory that the cut waits for has another name by then."""
+    node = broker()
+    node.produce([b"x"])
+    node.flush()
+    log = node.log()
+    (operation,) = node.logs.begin_truncate({T0: 0}, node.now)
+    while log.log_end_offset:
+        node.clock.advance(1)
+        node.logs.complete(node.fs.completions(), node.now)
+        node.logs.work(node.now, 1)
+    node.logs.work(node.now)  # now it waits for the disk
+    node.fs.disk("/disk").faults.fail(Op.SYNC, "/disk/logs/t-0")
+    node.logs.delete(T0, "0" * 32, node.now)
+    node.settle()
+    assert (operation.is_done, node.logs.failures) == (True, [])
+
+
 def test_a_truncation_without_room_for_its_checkpoint_cuts_nothing_and_can_be_repeated() -> None:
     node = broker()
     for i in range(3):
@@ -93,6 +111,26 @@ def test_a_truncation_without_room_for_its_checkpoint_cuts_nothing_and_can_be_re
     assert (log.log_end_offset, log.is_unsettled, node.logs.failures) == (3, False, [])
     node.truncate(1)
     assert log.log_end_offset == 1
+
+
+def test_a_second_truncation_may_come_before_the_first_is_done_and_cut_below_the_log_start() -> None:
+    """It did not end: the first one's end took the second one's limit with it, so that the checkpoint of the log start,
+    which was to be lowered, was written as it was, again and again."""
+    node = broker()
+    for i in range(8):
+        node.produce([b"%d" % i])
+    log = node.log()
+    log.update_high_watermark(8)
+    log.delete_records(5)
+    node.checkpoint()
+    node.logs.begin_truncate({T0: 7}, node.now)
+    node.logs.begin_truncate({T0: 4}, node.now)
+    node.settle()
+    assert (log.log_start_offset, log.log_end_offset, log.is_unsettled) == (4, 4, False)
+    node.checkpoint()
+    node.fs.kill()
+    again = Broker(node.fs, node.clock, config=log.config).start().log()
+    assert (again.log_start_offset, again.log_end_offset) == (4, 4)
 
 
 def test_many_logs_are_made_a_piece_at_a_time() -> None:

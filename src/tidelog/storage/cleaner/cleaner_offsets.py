@@ -5,7 +5,7 @@ pass for clean; a later cleaning would drop the tombstones there, after their ti
 delete, and deleted keys would be back. So:
 
 - written only after the last swap of a cleaning, which is durable by then;
-- lowered, durably, before a log is truncated or made anew (`LogDirectory.lower`);
+- lowered, durably, before a log is truncated or made anew (`LogDirectory.lower`, `forget`);
 - not believed at the start beyond the recovery point on disk, which a truncation lowers first of all.
 
 The file is replaced as a whole, one replacement at a time; what comes meanwhile goes into the next. Whoever hears first

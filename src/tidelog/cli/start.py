@@ -1,0 +1,47 @@
+"""`tidelog start`: a node as its server.properties says, in the foreground, until SIGTERM or Ctrl-C."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tidelog.cli.parsers import add_command, pair
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+DESCRIPTION = """\
+Run a broker as its server.properties says, in the foreground. Its log directories have to be formatted (`tidelog
+format`). SIGTERM and Ctrl-C stop it in order, with exit code 0; a second one stops it at once.
+"""
+EXAMPLES = """\
+  tidelog start server.properties
+  tidelog start server.properties --override log.retention.hours=24 --override num.partitions=3
+"""
+
+
+def add_parser(commands: "Commands") -> None:
+    parser = add_command(
+        commands, "start", "run a broker as its server.properties says", description=DESCRIPTION, examples=EXAMPLES
+    )
+    parser.add_argument("file", metavar="FILE", help="the node's server.properties")
+    parser.add_argument(
+        "--override",
+        metavar="KEY=VALUE",
+        type=pair,
+        action="append",
+        default=[],
+        help="a setting that wins over the file",
+    )
+    parser.add_argument("--json-logs", action="store_true", help="log lines as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    # Imported when it runs, not when its help is shown: this is the whole node.
+    from tidelog.cli.node_running import run_node
+    from tidelog.cli.ready_text import say_ready
+    from tidelog.cli.server_properties import read_config
+
+    config = read_config(options.file, dict(options.override))
+    return run_node(
+        config, json_logs=options.json_logs, on_ready=lambda runner: say_ready(runner, config, as_json=options.json)
+    )

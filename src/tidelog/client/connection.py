@@ -1,0 +1,217 @@
+"""One connection to one broker: requests in, outcomes out, whatever happens to the socket in between.
+
+    connecting -> negotiating (ApiVersions) -> ready -> closed
+        |  no address of the host answers        ^ a request came due, the peer closed, bytes made no sense
+
+What is sent before it is ready waits here, because the version of a request depends on the broker. Every request gets
+exactly one outcome, in the order of sending: a response, or a ClientError. A connection that was closed is done with;
+whoever needs another one makes it.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tidelog.client.errors import ClientError, UnsupportedByBroker
+from tidelog.client.metadata import Node
+from tidelog.client.world import World
+from tidelog.model.errors import ErrorCode
+from tidelog.ports.network import ConnectionId
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.client_connection import ClientConnection
+from tidelog.protocol.errors import ProtocolError
+from tidelog.protocol.framing import ReceiveBuffer
+from tidelog.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from tidelog.protocol.messages.registry import RESPONSES
+from tidelog.protocol.schema import schema_of
+from tidelog.protocol.versions import Versions
+
+CONNECT_TIMEOUT_MS: Final = 10_000
+SOFTWARE_NAME: Final = "tidelog"
+SOFTWARE_VERSION: Final = "1"
+# Fetch responses come by the megabyte; a smaller buffer would grow on the first of them anyway.
+RECEIVE_BYTES: Final = 1 << 20
+
+OnDone = Callable[[Any], None]  # takes the response or a ClientError
+
+
+@dataclass(slots=True)
+class Pending:
+    request: object
+    on_done: OnDone
+    timeout_ms: int
+    expects_response: bool
+    deadline_ms: int
+
+
+class Connection:
+    """A Receiver of the network."""
+
+    def __init__(self, world: World, node: Node, client_id: str) -> None:
+        self.node = node
+        self.is_ready = False
+        self.is_closed = False
+        self.versions: dict[int, Versions] = {}
+        self._world = world
+        self._protocol = ClientConnection(RESPONSES, client_id, ReceiveBuffer(initial_capacity=RECEIVE_BYTES))
+        self._queued: deque[Pending] = deque()  # until it is ready
+        self._owed: deque[Pending] = deque()  # sent
+        self._undrained: list[Pending] = []  # sent, without a response to come, and not handed over yet
+        self._addresses: deque[str] = deque()
+        self._id: ConnectionId | None = None
+        self._connect_by_ms = 0
+        self._open()
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._queued) + len(self._owed) + len(self._undrained)
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """When `advance` has to look again, even if nothing arrives."""
+        if not self.is_ready:
+            return self._connect_by_ms
+        return self._owed[0].deadline_ms if self._owed else None
+
+    def send(self, request: object, on_done: OnDone, timeout_ms: int, *, expects_response: bool = True) -> None:
+        deadline_ms = self._world.clock.monotonic_ms() + timeout_ms
+        pending = Pending(request, on_done, timeout_ms, expects_response, deadline_ms)
+        if self.is_closed:
+            on_done(self._error(pending, ErrorCode.NETWORK_EXCEPTION, "the connection is closed"))
+        elif self.is_ready:
+            self._send_now(pending)
+        else:
+            self._queued.append(pending)
+
+    def advance(self, now_ms: int) -> None:
+        """Hand out what has arrived, and give up what is overdue."""
+        try:
+            while not self.is_closed and (response := self._protocol.next_response()) is not None:
+                self._owed.popleft().on_done(response.message)
+                self._protocol.receive.release()
+        except ProtocolError as error:
+            self.fail(ErrorCode.NETWORK_EXCEPTION, f"what it sent makes no sense: {error}")
+        deadline_ms = self.deadline_ms
+        if self.is_closed or deadline_ms is None or now_ms < deadline_ms:
+            return
+        if self._id is not None and not self.is_ready:
+            self._world.network.close(self._id)
+            self._connect_to_next("no answer in time")
+        else:
+            self.fail(ErrorCode.REQUEST_TIMED_OUT, "no answer in time")
+
+    def fail(self, code: ErrorCode, message: str) -> None:
+        """Close it; everything that is not answered gets this error."""
+        if self.is_closed:
+            return
+        self.is_closed, self.is_ready = True, False
+        if self._id is not None:
+            self._world.network.close(self._id)
+        pending = [*self._owed, *self._undrained, *self._queued]
+        self._owed.clear(), self._undrained.clear(), self._queued.clear()
+        for each in pending:
+            each.on_done(self._error(each, code, message))
+
+    def version_of(self, request: type) -> int:
+        """The highest that both sides know."""
+        schema = schema_of(request)
+        served = self.versions.get(schema.api_key)
+        stable = schema.versions.highest - (1 if schema.latest_version_unstable else 0)
+        common = Versions(schema.versions.lowest, stable).intersection(served) if served is not None else None
+        if not common:
+            serves = "does not serve it" if served is None else f"serves versions {served}, we know {schema.versions}"
+            asked = request.__name__
+            raise UnsupportedByBroker(ErrorCode.UNSUPPORTED_VERSION, asked, str(self.node), f"it {serves}")
+        return common.highest
+
+    # Connecting
+
+    def _open(self) -> None:
+        try:
+            self._addresses.extend(self._world.resolve(self.node.host, self.node.port))
+        except OSError as error:
+            self.fail(ErrorCode.NETWORK_EXCEPTION, f"the host name does not resolve: {error.strerror or error}")
+            return
+        self._connect_to_next("no address")
+
+    def _connect_to_next(self, reason: str) -> None:
+        if not self._addresses:
+            self.fail(ErrorCode.NETWORK_EXCEPTION, reason)
+            return
+        self._connect_by_ms = self._world.clock.monotonic_ms() + CONNECT_TIMEOUT_MS
+        self._id = self._world.network.connect(self._addresses.popleft(), self.node.port, self)
+
+    def _negotiate(self, version: int) -> None:
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
+        pending = Pending(request, self._negotiated, CONNECT_TIMEOUT_MS, True, self._connect_by_ms)
+        self._owed.append(pending)
+        self._hand_over(self._protocol.send(request, version))
+
+    def _negotiated(self, outcome: ApiVersionsResponse | ClientError) -> None:
+        if isinstance(outcome, ClientError):
+            return  # the connection failed, and told everybody else itself
+        ranges = {each.api_key: Versions(each.min_version, each.max_version) for each in outcome.api_keys}
+        if outcome.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            self._negotiate(max(0, ranges.get(ApiKey.API_VERSIONS, Versions(0, 0)).highest))
+            return
+        if outcome.error_code:
+            self.fail(ErrorCode.UNSUPPORTED_VERSION, f"ApiVersions was refused with {outcome.error_code}")
+            return
+        self.versions = ranges
+        self.is_ready = True
+        while self._queued and not self.is_closed:
+            self._send_now(self._queued.popleft())
+
+    # Sending
+
+    def _send_now(self, pending: Pending) -> None:
+        pending.deadline_ms = self._world.clock.monotonic_ms() + pending.timeout_ms
+        try:
+            version = self.version_of(type(pending.request))
+            parts = self._protocol.send(pending.request, version, expect_response=pending.expects_response)
+        except UnsupportedByBroker as error:
+            pending.on_done(error)
+            return
+        except ProtocolError as error:
+            code, api = ErrorCode.UNSUPPORTED_VERSION, type(pending.request).__name__
+            pending.on_done(UnsupportedByBroker(code, api, str(self.node), str(error)))
+            return
+        if pending.expects_response:
+            self._owed.append(pending)
+        is_handed_over = self._hand_over(parts)
+        if not pending.expects_response:
+            self._undrained.append(pending)
+            if is_handed_over:
+                self.drained()
+
+    def _hand_over(self, parts: list[Any]) -> bool:
+        assert self._id is not None
+        return self._world.network.send(self._id, parts)
+
+    def _error(self, pending: Pending, code: ErrorCode, message: str) -> ClientError:
+        api = type(pending.request).__name__.removesuffix("Request")
+        return ClientError(code, api, str(self.node), message)
+
+    # The receiver's side
+
+    def writable(self) -> memoryview:
+        return self._protocol.receive.writable()
+
+    def received(self, count: int) -> None:
+        self._protocol.receive.commit(count)
+
+    def connected(self) -> None:
+        self._negotiate(schema_of(ApiVersionsRequest).versions.highest)
+
+    def drained(self) -> None:
+        handed_over, self._undrained = self._undrained, []
+        for each in handed_over:
+            each.on_done(None)
+
+    def closed(self, reason: str) -> None:
+        self._id = None
+        if self.is_ready or self._owed:
+            self.fail(ErrorCode.NETWORK_EXCEPTION, reason)
+        else:
+            self._connect_to_next(reason)

@@ -1,0 +1,55 @@
+"""ListOffsets for many partitions at once: the offset at a time, or at a special place."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from tidelog.client.by_leader import Answer, ask_leaders, by_topic
+from tidelog.client.client import Client
+from tidelog.client.errors import ClientError
+from tidelog.model.ids import TopicPartition
+from tidelog.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+
+CONSUMER: Final = -1  # in the place of a replica id
+
+
+class FoundOffset(NamedTuple):
+    offset: int  # -1: there is none
+    timestamp: int  # of the record; -1 for special places
+    leader_epoch: int
+
+
+def list_offsets(
+    client: Client, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
+) -> dict[TopicPartition, FoundOffset | ClientError]:
+    """`wanted`: a time in milliseconds, or one of the special numbers (-1 latest, -2 earliest, ...)."""
+
+    def build(partitions: Sequence[TopicPartition]) -> ListOffsetsRequest:
+        topics = [
+            ListOffsetsTopic(
+                name=topic,
+                partitions=[
+                    ListOffsetsPartition(partition_index=each.partition, timestamp=wanted[each]) for each in listed
+                ],
+            )
+            for topic, listed in by_topic(partitions).items()
+        ]
+        return ListOffsetsRequest(
+            replica_id=CONSUMER,
+            isolation_level=int(read_committed),
+            topics=topics,
+            timeout_ms=client.request_timeout_ms,
+        )
+
+    return ask_leaders(client, list(wanted), "find an offset of", build, _found)
+
+
+def _found(response: ListOffsetsResponse) -> Iterator[Answer[FoundOffset]]:
+    for topic in response.topics:
+        for each in topic.partitions:
+            place = TopicPartition(topic.name, each.partition_index)
+            yield Answer(place, each.error_code, None, FoundOffset(each.offset, each.timestamp, each.leader_epoch))

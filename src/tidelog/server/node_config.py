@@ -1,0 +1,80 @@
+"""The settings of a running node, and where a change of them goes.
+
+    server.properties, read again on SIGHUP  ->  what of it may change without a restart
+    the metadata log (IncrementalAlterConfigs), for all brokers and for this one  ->  over it
+
+Both ways end in one BrokerConfig (`config.dynamic`), which is handed to everybody who acts on a setting.
+"""
+
+from tidelog.config import BrokerConfig, Setting, apply_dynamic
+from tidelog.config.catalogue import BROKER, base_of
+from tidelog.config.layers import Layers
+from tidelog.config.setting import Scope
+from tidelog.config.settings import log, quotas, transactions
+from tidelog.metadata.changes import Changes
+from tidelog.metadata.configs import ConfigResource, ResourceType
+from tidelog.server.broker import Broker
+from tidelog.storage.cleaner.cleaner_config import cleaner_config
+from tidelog.storage.cleaner.scheduler import LogCleaner
+from tidelog.storage.producer_state import ProducerStateConfig
+
+ALL_BROKERS = ConfigResource(ResourceType.BROKER, "")
+
+
+class NodeConfig:
+    def __init__(self, file: BrokerConfig, broker: Broker, producers: ProducerStateConfig) -> None:
+        self._file = file
+        self._broker = broker
+        self._producers = producers
+        self._own = ConfigResource(ResourceType.BROKER, str(broker.node_id))
+        self.cleaner: LogCleaner | None = None  # until the logs are there
+
+    def follow(self, changes: Changes) -> None:
+        """The broker's image is new."""
+        if ALL_BROKERS in changes.configs or self._own in changes.configs:
+            self._apply()
+
+    def reload(self, file: BrokerConfig) -> None:
+        """The file was read again; what can not change while the node runs is told, and left as it was."""
+        self._file, ignored = reloaded(self._file, file)
+        for name in ignored:
+            self._broker.events.config_problem(f"{name} takes effect at the next start")
+        self._apply()
+
+    def _apply(self) -> None:
+        broker, configs = self._broker, self._broker.image.configs
+        applied = apply_dynamic(self._file, configs.get(ALL_BROKERS) or {}, configs.get(self._own) or {})
+        for problem in applied.problems:
+            broker.events.config_problem(problem)
+        before, config = broker.config, applied.config
+        broker.reconfigure(config)
+        self._apply_to_logs(before, config)
+        if self.cleaner is not None and cleaner_config(config) != cleaner_config(before):
+            self.cleaner.reconfigure(cleaner_config(config))
+
+    def _apply_to_logs(self, before: BrokerConfig, config: BrokerConfig) -> None:
+        logs, turn = self._broker.logs, self._broker.turn
+        self._producers.expiration_ms = config.get(transactions.PRODUCER_ID_EXPIRATION_MS)
+        limit = quotas.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
+        if config.get(limit) != before.get(limit):
+            logs.moves.limit(config.get(limit), turn.wall_ms)
+        if config.get(log.CORDONED_LOG_DIRS) != before.get(log.CORDONED_LOG_DIRS):
+            logs.cordoned = list(config.get(log.CORDONED_LOG_DIRS))
+            if self._broker.registration is not None:
+                self._broker.registration.hurry()
+
+
+def reloaded(before: BrokerConfig, after: BrokerConfig) -> tuple[BrokerConfig, list[str]]:
+    """`before` with what may change of `after`; and the names of what differs and may not."""
+    old, new = before.layers.static, after.layers.static
+    changed = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
+    fixed = {name for name in changed if _is_fixed(name)}
+    kept = {name: text for name, text in old.items() if name in fixed}
+    static = {**{name: text for name, text in new.items() if name not in fixed}, **kept}
+    return BrokerConfig(Layers(static=static)), [name for name in changed if name in fixed]
+
+
+def _is_fixed(name: str) -> bool:
+    """Also what nobody knows: whoever reads it did so at the start."""
+    setting: Setting[object] | None = BROKER.get(base_of(name) or name)
+    return setting is None or setting.scope is Scope.READ_ONLY
