@@ -8,7 +8,7 @@ COMPILED := $(shell sed -n 's/^    "\(src\/.*\.py\)",$$/\1/p' setup.py)
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install check format test bench sim mutations demo wheel docs lock clean
+.PHONY: help install check format test bench sim mutations demo tour wheel docs lock clean
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  \033[36m%-9s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,7 +51,10 @@ sim: $(STAMP)  ## crash the log on the simulated disk, many seeds
 mutations: $(STAMP)  ## make deliberate bugs in a copy and see that a test catches each
 	$(BIN)/python tools/mutations.py
 
-demo: $(STAMP)  ## a tour of what works today
+demo: $(STAMP)  ## a broker, traffic, and a live table of it, until Ctrl-C
+	@$(BIN)/python -m examples.demo
+
+tour: $(STAMP)  ## what lies below the broker, in two seconds
 	$(BIN)/python -m examples.tour
 
 wheel: $(STAMP)  ## wheels for x86-64 and ARM, into dist/

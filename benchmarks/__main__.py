@@ -17,6 +17,7 @@ BENCHMARKS = (
     "random_reads",
     "compaction",
     "restart",
+    "broker",
 )
 FLAGS = ("--strict", "--quick", "--full")
 

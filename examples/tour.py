@@ -1,4 +1,4 @@
-"""`make demo`: what works today, in four stops. Each prints what it did, so that it can be read and believed."""
+"""`make tour`: what lies below the broker, in four stops. Each prints what it did, to be read and believed."""
 
 from collections import Counter
 

@@ -4,13 +4,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tidelog.cli import reference as cli_reference
 from tidelog.config import reference as config_reference
 from tidelog.protocol import reference as protocol_reference
+from tidelog.server import metrics_reference
 
 ROOT = Path(__file__).parent.parent
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/config.md": config_reference.render,
     "docs/reference/apis.md": protocol_reference.render,
+    "docs/metrics.md": metrics_reference.render,
+    "docs/reference/cli.md": cli_reference.render,
 }
 
 

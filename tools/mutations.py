@@ -200,6 +200,17 @@ MUTATIONS = (
 )
 
 
+def run_tests(tests: str, tree: Path) -> bool:
+    """Whether they pass; a hang counts as a failure."""
+    environment = {**os.environ, "TIDELOG_PURE": "1", "PYTHONPATH": str(tree / "src")}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-p", "no:cacheprovider", *tests.split()]
+    try:
+        outcome = subprocess.run(command, cwd=tree, env=environment, capture_output=True, check=False, timeout=300)
+    except subprocess.TimeoutExpired:
+        return False
+    return outcome.returncode == 0
+
+
 def survives(mutation: Mutation, tree: Path) -> bool | None:
     """None where the mutation no longer fits the source."""
     file = tree / mutation.file
@@ -207,15 +218,10 @@ def survives(mutation: Mutation, tree: Path) -> bool | None:
     if mutation.before not in source:
         return None
     file.write_text(source.replace(mutation.before, mutation.after, 1))
-    environment = {**os.environ, "TIDELOG_PURE": "1", "PYTHONPATH": str(tree / "src")}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "-p", "no:cacheprovider", *mutation.tests.split()]
     try:
-        outcome = subprocess.run(command, cwd=tree, env=environment, capture_output=True, check=False, timeout=300)
-    except subprocess.TimeoutExpired:
-        return False  # a hang is noticed as well
+        return run_tests(mutation.tests, tree)
     finally:
         file.write_text(source)
-    return outcome.returncode == 0
 
 
 def main() -> int:
@@ -225,6 +231,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         tree = Path(scratch) / "tree"
         shutil.copytree(ROOT, tree, ignore=LEFT_OUT)
+        red = [tests for tests in dict.fromkeys(each.tests for each in MUTATIONS) if not run_tests(tests, tree)]
+        for tests in red:  # they would "catch" anything
+            console.print(f"[bold red]RED WITHOUT A BUG[/]  {tests}")
+        failures += len(red)
         for mutation in track(MUTATIONS, "mutations", console=console):
             outcome = survives(mutation, tree)
             failures += outcome is not False

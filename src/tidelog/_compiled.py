@@ -3,7 +3,8 @@
 A compiled `.so` shadows its `.py`, so two things need an explicit source loader: `TIDELOG_PURE=1`, and an editable
 install whose source was changed after it was compiled (running yesterday's code while reading today's is the worst
 kind of debugging). The build leaves the hash of each compiled source in `_compiled.json`; here it is compared, once,
-when the package is imported.
+when the package is imported. One that differs has all of them run from source: compiled modules know each other's
+classes by their place in memory, so an interpreted one in their midst would be a stranger to them.
 """
 
 import hashlib
@@ -81,15 +82,14 @@ def install() -> None:
     interpreted: list[str] = []
     if os.environ.get("TIDELOG_PURE") == "1":
         interpreted = list(manifest)
-    else:
-        interpreted = stale_modules(manifest)
-        if interpreted:
-            warnings.warn(
-                f"compiled before the source was last changed: {', '.join(interpreted)}; "
-                "running the source interpreted. `make install` compiles it again.",
-                StaleCompiledModule,
-                stacklevel=2,
-            )
+    elif stale := stale_modules(manifest):
+        interpreted = list(manifest)
+        warnings.warn(
+            f"compiled before the source was last changed: {', '.join(stale)}; "
+            "running all sources interpreted. `make install` compiles them again.",
+            StaleCompiledModule,
+            stacklevel=2,
+        )
     if interpreted:
         sys.meta_path.insert(0, SourceFinder(interpreted))
 

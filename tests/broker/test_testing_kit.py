@@ -139,13 +139,13 @@ def test_nothing_is_left_after_kill_9_of_the_test_run(arguments: list[str]) -> N
 def test_a_node_does_not_outlive_its_keeper() -> None:
     with subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
-        pid = int(owner.stdout.readline().split()[0])
+        pid, directory = owner.stdout.readline().split()
         children = Path(f"/proc/{owner.pid}/task/{owner.pid}/children")
         if not children.exists():
             owner.kill()
             pytest.skip("this system does not list the children of a process")
         os.kill(int(children.read_text().split()[0]), signal.SIGKILL)
-        wait_until_gone(pid, Path("/nonexistent"))
+        wait_until_gone(int(pid), Path(directory))
         owner.kill()
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import pytest
 from tests.sim.broker import T0, TOPIC_ID, Broker, batch_of, contents, topic_config
 from tests.sim.crashing import LOGS, cut_short, problems
-from tests.sim.test_log_crashes import NEVER, check_indexes, machine
+from tests.sim.log_model import check_indexes
+from tests.sim.test_log_crashes import NEVER, machine
 
 from tidelog.model.ids import Uuid
 from tidelog.sim.clock import SimClock

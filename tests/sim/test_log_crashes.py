@@ -1,10 +1,6 @@
 """The power fails, or the process dies, after every single file-system operation of a workload; then the broker starts
-again, and the durability contract is the oracle:
-
-- power: what lies below the recovery point of that moment is there, record for record
-- death of the process: so is everything that was committed
-- beyond that only records that were once written at that offset, without holes; never a half one
-- every index, epoch, snapshot and producer fits the log, and the log takes further appends
+again, and the durability contract is the oracle (`log_model`): what was durable is there, what was deleted stays so,
+nothing is there that never was; and every index, epoch, snapshot and producer fits the log.
 
 Nothing between start and stop waits for the disk (`forbids_waits`): syncs, checkpoints, truncations, retention,
 creation and deletion are begun, go on while other things happen, and complete whenever the disk will have it.
@@ -14,13 +10,13 @@ A failure prints its seed and the operation; `run_one(seed, crash_at, ends_by_po
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.sim.broker import Broker, batch_of, contents, topic_config
+from tests.sim.broker import Broker, batch_of, topic_config
+from tests.sim.log_model import Claims, Model, PendingCut, check_partition
 
-from tidelog.model.ids import TopicPartition
+from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
@@ -28,7 +24,6 @@ from tidelog.sim.trace import Trace
 from tidelog.storage.appended import Refused
 from tidelog.storage.log import Log
 from tidelog.storage.log_append import Append
-from tidelog.storage.log_read import FetchIsolation, read
 
 PARTITIONS = (TopicPartition("t", 0), TopicPartition("t", 1))
 CONFIG = topic_config(
@@ -59,20 +54,10 @@ class CrashingTrace(Trace):
         return CrashingTrace(NEVER)
 
 
-@dataclass
-class Model:
-    """What one partition was told, and everything that ever stood at an offset."""
-
-    committed: list[tuple[int, bytes]] = field(default_factory=list)
-    ever: dict[int, list[bytes]] = field(default_factory=dict)
-    sequence: int = 0
-    anew_at: int = 0  # it was, or is being, dropped as a whole, and begins again here
-
-
 class Workload:
     def __init__(self, seed: int, fs: SimFileSystem, clock: SimClock) -> None:
         self.random = random.Random(seed)
-        self.models = {partition: Model() for partition in PARTITIONS}
+        self.histories: dict[TopicPartition, list[Model]] = {partition: [] for partition in PARTITIONS}
         self.counter = 0
         self.broker = Broker(fs, clock, config=CONFIG)
         self.broker.flushes_new = False
@@ -82,7 +67,7 @@ class Workload:
         self.broker.fs.forbids_waits = True
         actions: list[Callable[[TopicPartition], None]] = [
             self.produce, self.produce, self.produce, self.flush, self.roll, self.truncate, self.checkpoint,
-            self.retain, self.delete_records, self.settle,
+            self.retain, self.delete_records, self.settle, self.delete,
         ]  # fmt: skip
         for _ in range(STEPS):
             self.random.choice(actions)(self.random.choice(PARTITIONS))
@@ -97,14 +82,28 @@ class Workload:
         broker.clock.advance(self.random.choice((0, 0, 1, 3, 8)))
         broker.logs.complete(broker.fs.completions(), broker.now)
         broker.logs.work(broker.now, self.random.choice((0, 1, 2, 8)))
+        for partition, history in self.histories.items():
+            log = broker.logs.get(partition)
+            if log is not None:
+                history[-1].note(log)
+
+    def log(self, partition: TopicPartition) -> Log | None:
+        """None: it is on its way."""
+        logs, history = self.broker.logs, self.histories[partition]
+        if not history or history[-1].departure is not None:
+            history.append(Model(Uuid(bytes([partition.partition, len(history), *range(14)]))))
+            logs.begin_create({partition: history[-1].topic_id}, self.broker.now)
+        return logs.get(partition)
 
     def settle(self, partition: TopicPartition) -> None:
         self.broker.settle()
 
     def produce(self, partition: TopicPartition) -> None:
-        model, log = self.models[partition], self.broker.log(partition)
+        log, model = self.log(partition), self.histories[partition][-1]
+        if log is None:
+            return
         if log.is_unsettled:
-            assert isinstance(self.broker.stage(batch_of([b"refused"], self.broker.now), partition), Refused)
+            assert isinstance(self._append(log, batch_of([b"refused"], self.broker.now)), Refused)
             return
         offset, batches = log.log_end_offset, []
         for _ in range(self.random.randint(1, 4)):
@@ -114,58 +113,85 @@ class Workload:
             for value in values:
                 model.ever.setdefault(offset, []).append(value)
                 offset += 1
-        appends = [self._stage(partition, values) for _, values in batches]
-        self.broker.commit(partition)
+        appends = [self._stage(log, model, values) for _, values in batches]
+        self.broker.logs.commit([log], self.broker.now)
         for (base, values), append in zip(batches, appends, strict=True):
             assert append.first_offset == base
             model.committed += [(base + i, value) for i, value in enumerate(values)]
 
-    def _stage(self, partition: TopicPartition, values: list[bytes]) -> Append:
-        model = self.models[partition]
+    def _stage(self, log: Log, model: Model, values: list[bytes]) -> Append:
         options: dict[str, Any] = {
             "producer_id": 9,
             "producer_epoch": self.broker.epoch,
             "base_sequence": model.sequence,
         }
         model.sequence += len(values)
-        append = self.broker.stage(batch_of(values, self.broker.now, **options), partition)
+        append = self._append(log, batch_of(values, self.broker.now, **options))
         assert isinstance(append, Append), append
         return append
 
+    def _append(self, log: Log, batch: bytes) -> Append | Refused:
+        buffer = memoryview(bytearray(batch))
+        return log.append_as_leader(buffer, 0, len(buffer), self.broker.epoch, self.broker.now)
+
     def flush(self, partition: TopicPartition) -> None:
-        log = self.broker.log(partition)
-        log.flush.ask(log)
+        log = self.log(partition)
+        if log is not None:
+            log.flush.ask(log)
 
     def roll(self, partition: TopicPartition) -> None:
-        if not self.broker.log(partition).is_unsettled:
-            self.broker.log(partition).roll(self.broker.now)
+        log = self.log(partition)
+        if log is not None and not log.is_unsettled:
+            log.roll(self.broker.now)
 
     def truncate(self, partition: TopicPartition) -> None:
         """Followed by another leader's epoch, as every truncation is; producers begin anew with it."""
-        log, model = self.broker.log(partition), self.models[partition]
+        log, model = self.log(partition), self.histories[partition][-1]
+        if log is None:
+            return
         bases = [b for b in {offset for offset, _ in model.committed} if log.log_start_offset <= b] or [0]
         target = log.end_if_truncated_to(self.random.choice(sorted(bases)))
         is_whole = self.random.random() < 0.15
         model.committed = [each for each in model.committed if each[0] < target and not is_whole]
-        model.anew_at = target if is_whole else model.anew_at
-        self.broker.logs.begin_truncate({partition: target}, self.broker.now, is_whole=is_whole)
+        starts = log.log_start_offset, log.segments.first.base_offset, target
+        cut = PendingCut(None, starts)
+        model.cuts.append(cut)
+        begun = self.broker.logs.begin_truncate({partition: target}, self.broker.now, is_whole=is_whole)
+        if begun:
+            (cut.operation,) = begun
+        else:
+            model.cuts.remove(cut)
         self.broker.epoch += 1
-        for each in self.models.values():
-            each.sequence = 0
+        for history in self.histories.values():
+            for each in history:
+                each.sequence = 0
+
+    def delete(self, partition: TopicPartition) -> None:
+        """The name is free again when that is durable; whatever comes next asks for a new log (`log`)."""
+        log, (directory,) = self.log(partition), self.broker.logs.directories.values()
+        if log is None:
+            return
+        model = self.histories[partition][-1]
+        model.note(log)
+        model.claims = Claims.of(log, directory)
+        unique = f"{len(self.histories[partition]):032x}"
+        self.broker.logs.delete(partition, unique, self.broker.now)
+        model.departure = directory.leaving[partition]
 
     def checkpoint(self, partition: TopicPartition) -> None:
         self.broker.logs.begin_checkpoint()
 
     def retain(self, partition: TopicPartition) -> None:
         for each in PARTITIONS:
-            log = self.broker.log(each)
-            log.update_high_watermark(log.log_end_offset)
+            log = self.log(each)
+            if log is not None:
+                log.update_high_watermark(log.log_end_offset)
         self.broker.logs.begin_retention(self.broker.now)
         self.broker.clock.advance(60)
 
     def delete_records(self, partition: TopicPartition) -> None:
-        log = self.broker.log(partition)
-        if log.is_unsettled:
+        log = self.log(partition)
+        if log is None or log.is_unsettled:
             return
         log.update_high_watermark(log.log_end_offset)
         log.delete_records(self.random.randint(log.log_start_offset, log.log_end_offset))
@@ -179,35 +205,6 @@ def machine(seed: int, crash_at: int) -> tuple[SimFileSystem, SimClock]:
     return SimFileSystem(clock, seed, settings, trace=CrashingTrace(crash_at)), clock
 
 
-def check(log: Log, model: Model, durable_to: int, log_start: int) -> None:
-    found = contents(log)
-    offsets = [offset for offset, _ in found]
-    assert offsets == list(range(log.log_start_offset, log.log_end_offset)), "holes"
-    assert log.log_start_offset <= max(log_start, model.anew_at), "a start that nobody asked for"
-    expected = [each for each in model.committed if log_start <= each[0] < durable_to]
-    assert [each for each in found if log_start <= each[0] < durable_to] == expected, "durable records are lost"
-    for offset, value in found:
-        assert value in model.ever[offset], f"offset {offset} has what was never written there"
-    check_indexes(log)
-    log.producers.validate_state()
-    assert log.producers.map_end_offset == log.log_end_offset
-    starts = [entry.start_offset for entry in log.epochs.entries()]
-    assert starts == sorted(starts)
-    assert all(start <= log.log_end_offset for start in starts)
-    assert log.flush.recovery_point <= log.log_end_offset
-
-
-def check_indexes(log: Log) -> None:
-    """Every single offset is found in its batch, and every time."""
-    for offset in range(log.log_start_offset, log.log_end_offset):
-        answer = read(log, offset, 1, FetchIsolation.LOG_END)
-        assert answer.segment is not None
-        assert answer.base_offset <= offset < answer.base_offset + 3
-    for segment in log.segments:
-        segment.indexes.offset.sanity_check()
-        segment.indexes.time.sanity_check()
-
-
 def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
     """Whether the world ended before the workload did."""
     fs, clock = machine(seed, crash_at)
@@ -217,11 +214,8 @@ def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
         workload.run()
     except PowerLoss:
         crashed = True
-    claims = {
-        partition: (log.flush.recovery_point, log.log_start_offset)
-        for partition in PARTITIONS
-        if (log := workload.broker.logs.get(partition)) is not None
-    }
+    (directory,) = workload.broker.logs.directories.values()
+    claims = {log.topic_partition: Claims.of(log, directory) for log in directory.logs.values()}
     trace = fs.trace
     assert isinstance(trace, CrashingTrace)
     trace.crash_at = NEVER
@@ -233,10 +227,9 @@ def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
     for _ in range(2):  # the second start finds what the first one left
         again = Broker(fs, clock, config=CONFIG).start()
         assert not again.logs.directories["/disk/logs"].corrupt, again.progress.problems
-        for partition, (recovery_point, log_start) in claims.items():
-            model = workload.models[partition]
-            acknowledged_to = max((offset + 1 for offset, _ in model.committed), default=0)
-            check(again.log(partition), model, recovery_point if ends_by_power else acknowledged_to, log_start)
+        for partition, history in workload.histories.items():
+            if history:
+                check_partition(again.logs.get(partition), history, claims.get(partition), ends_by_power)
         fs.kill()
     return crashed
 

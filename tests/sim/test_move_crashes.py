@@ -12,14 +12,16 @@ import random
 from collections.abc import Callable
 
 import pytest
-from tests.sim.broker import T0, Broker, contents, topic_config
-from tests.sim.test_log_crashes import NEVER, CrashingTrace, PowerLoss, Workload, check
+from tests.sim.broker import T0, TOPIC_ID, Broker, contents, topic_config
+from tests.sim.log_model import Claims, Model, check
+from tests.sim.test_log_crashes import NEVER, CrashingTrace, PowerLoss, Workload
 
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
+from tidelog.storage.log import Log
 
 PATHS = ("/a/logs", "/b/logs")
 CONFIG = topic_config(internal_segment_bytes=500, index_interval_bytes=100, file_delete_delay_ms=20)
@@ -59,17 +61,21 @@ class Moving(Workload):
         self.broker.fs.forbids_waits = False
         self.broker.stop()
 
+    def log(self, partition: TopicPartition) -> Log:
+        self.histories[partition] = self.histories[partition] or [Model(TOPIC_ID)]
+        return self.broker.log(partition)
+
     def produce(self, partition: TopicPartition) -> None:
-        if not self.broker.log(partition).is_unsettled:
+        if not self.log(partition).is_unsettled:
             super().produce(partition)
 
     def flush(self, partition: TopicPartition) -> None:
         """Begun, and not waited for: most syncs are under way while other things happen."""
-        log = self.broker.log(partition)
+        log = self.log(partition)
         log.flush.ask(log)
 
     def retain(self, partition: TopicPartition) -> None:
-        log = self.broker.log(partition)
+        log = self.log(partition)
         log.update_high_watermark(log.log_end_offset)
         self.broker.logs.begin_retention(self.broker.now)
         self.broker.clock.advance(30)
@@ -110,27 +116,28 @@ def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
     except PowerLoss:
         crashed = True
     log = workload.broker.logs.get(T0)
-    durable_to, log_start = (0, 0) if log is None else (log.flush.recovery_point, log.log_start_offset)
     assert isinstance(fs.trace, CrashingTrace)
     fs.trace.crash_at = NEVER
     fs.forbids_waits = False
     (fs.lose_power if ends_by_power else fs.kill)()
     if log is None:
         return crashed
-    model = workload.models[T0]
-    known_to = durable_to if ends_by_power else max((offset + 1 for offset, _ in model.committed), default=0)
+    (model,) = workload.histories[T0]
+    # What the second directory has written down of the log's start is lost with the rename that gave it the log.
+    claims = Claims(log.flush.recovery_point, log.log_start_offset, written_start=0, is_named=True)
+    known_to = model.acknowledged_to(ends_by_power, claims)
     for _ in range(2):  # the second start finds what the first one left
         node = Broker(fs, clock, PATHS, CONFIG).start()
         assert not any(each.corrupt for each in node.logs.directories.values()), node.progress.problems
         if known_to:
             assert len(plain_names(fs)) == 1, node.progress.problems
-        check(node.log(), model, known_to, log_start)
+        check(node.log(), model, claims, ends_by_power)
         fs.kill()
     node = Broker(fs, clock, PATHS, CONFIG).start()
     before = contents(node.log())
     move_to_the_end(node)
     assert contents(node.log()) == before
-    check(node.log(), model, known_to, log_start)
+    check(node.log(), model, claims, ends_by_power)
     return crashed
 
 

@@ -3,10 +3,11 @@
 import argparse
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from tidelog.cli.failing import CommandFailed
+from tidelog.cli.failing import CommandFailed, WrongUsage
 from tidelog.cli.parsers import add_command
 from tidelog.client.client import Client
 from tidelog.client.errors import CannotConnect, ClientError
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 BOOTSTRAP_VARIABLE: Final = "TIDELOG_BOOTSTRAP"
 DEFAULT_BOOTSTRAP: Final = "127.0.0.1:9092"
-NO_CLUSTER_STEP: Final = "`tidelog dev` starts a broker here; -b or TIDELOG_BOOTSTRAP says where another one is"
+ELSEWHERE_STEP: Final = (
+    f"a broker that runs elsewhere is named by -b HOST:PORT, or by the variable {BOOTSTRAP_VARIABLE}"
+)
 
 
 def add_client_command(
@@ -41,18 +44,20 @@ def bootstrap_of(options: argparse.Namespace) -> str:
 def connected(options: argparse.Namespace) -> Iterator[Client]:
     """A client of the cluster. Whatever it refuses ends the command, with the reason and the next step."""
     try:
-        with Client(bootstrap_of(options)) as client:
+        client = Client(bootstrap_of(options))
+    except ValueError as error:
+        raise WrongUsage(str(error)) from error
+    try:
+        with client:
             yield client
     except CannotConnect as error:
-        raise CommandFailed(f"{error}\n{NO_CLUSTER_STEP}") from error
+        raise CommandFailed(f"{error}\n{ELSEWHERE_STEP}") from error
     except ClientError as error:
         raise CommandFailed(str(error)) from error
 
 
 def confirmed(question: str, options: argparse.Namespace) -> None:
     """Ask before something is gone for good, but only somebody who can answer: a script has meant it."""
-    import sys
-
     if options.yes or not sys.stdin.isatty():
         return
     if input(f"{question} [y/N] ").strip().lower() not in ("y", "yes"):

@@ -1,5 +1,5 @@
-"""`tidelog format`: prepares the log directories of a new node; the flags are kafka-storage's. server/formatting.py does
-the work, this reads the node's configuration and says what was done.
+"""`tidelog format`: prepares the log directories of a new node; the flags are kafka-storage's. server/formatting.py
+does the work, this reads the node's configuration and says what was done.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How the parsers of all commands look alike: help that keeps its line breaks, examples, and the exit codes at its end."""
+"""How the parsers of all commands look alike: help that keeps its line breaks, examples, exit codes at the end."""
 
 import argparse
 import textwrap
@@ -40,13 +40,17 @@ def add_command(
     parser = actions.add_parser(
         name,
         help=help_text,
-        description=description.strip() or f"{help_text[0].upper()}{help_text[1:]}.",
+        description=description.strip() or sentence(help_text),
         epilog=epilog(examples),
         formatter_class=HelpFormatter,
     )
     if has_json:
         parser.add_argument("--json", action="store_true", help=JSON_HELP)
     return parser
+
+
+def sentence(help_text: str) -> str:
+    return f"{help_text[0].upper()}{help_text[1:]}."
 
 
 def add_actions(parser: argparse.ArgumentParser) -> "Actions":

@@ -5,7 +5,10 @@ A row is what JSON shows, whole and in plain values; a table shows some of it, e
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Row = Mapping[str, Any]
 Form = Callable[[Any], str]
@@ -46,7 +49,7 @@ def _show_table(rows: Sequence[Row], columns: Mapping[str, Form]) -> None:
     _console().print(table)
 
 
-def _console() -> Any:
+def _console() -> "Console":
     from tidelog.cli.console import make_console  # rich: not for those who asked for JSON
 
     return make_console()

@@ -1,5 +1,5 @@
-"""Reading a `server.properties` from the disk, with `--override` over it: everything that is wrong is said at once, each
-with the line that it stands on, or with the option that brought it.
+"""Reading a `server.properties` from the disk, with `--override` over it: everything that is wrong is said at once,
+each with the line that it stands on, or with the option that brought it.
 """
 
 import re
@@ -7,8 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tidelog.cli.failing import WrongUsage, warn
-from tidelog.config import BrokerConfig, ConfigError, ConfigWarning, Notice, Problem
-from tidelog.config import format_properties, load_broker_config
+from tidelog.config import (
+    BrokerConfig,
+    ConfigError,
+    ConfigWarning,
+    Notice,
+    Problem,
+    format_properties,
+    load_broker_config,
+)
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 OVERRIDE = "--override"

@@ -31,7 +31,9 @@ PARTITION_COLUMNS = {
 
 def add_list(actions: "Actions") -> None:
     parser = add_client_command(actions, "list", "which topics there are", examples="tidelog topics list 'orders-*'")
-    parser.add_argument("pattern", nargs="?", default="*", help="only names like this; * and ? stand for anything")
+    parser.add_argument(
+        "pattern", nargs="?", default="*", metavar="PATTERN", help="only names like this; * and ? stand for anything"
+    )
     parser.add_argument("--internal", action="store_true", help="with the topics of the cluster itself")
     parser.set_defaults(run=run_list)
 
@@ -44,7 +46,7 @@ def run_list(options: argparse.Namespace) -> int:
             "topic": each.name,
             "id": format_uuid(each.topic_id),
             "partitions": len(each.partitions),
-            "replication_factor": max((len(p.replicas) for p in each.partitions), default=0),
+            "replication_factor": each.replication_factor,
             "is_internal": each.is_internal,
         }
         for each in found

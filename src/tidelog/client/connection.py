@@ -61,6 +61,7 @@ class Connection:
         self._addresses: deque[str] = deque()
         self._id: ConnectionId | None = None
         self._connect_by_ms = 0
+        self._closed_because = ""
         self._open()
 
     @property
@@ -78,7 +79,7 @@ class Connection:
         deadline_ms = self._world.clock.monotonic_ms() + timeout_ms
         pending = Pending(request, on_done, timeout_ms, expects_response, deadline_ms)
         if self.is_closed:
-            on_done(self._error(pending, ErrorCode.NETWORK_EXCEPTION, "the connection is closed"))
+            on_done(self._error(pending, ErrorCode.NETWORK_EXCEPTION, self._closed_because))
         elif self.is_ready:
             self._send_now(pending)
         else:
@@ -95,7 +96,7 @@ class Connection:
         deadline_ms = self.deadline_ms
         if self.is_closed or deadline_ms is None or now_ms < deadline_ms:
             return
-        if self._id is not None and not self.is_ready:
+        if self._id is not None and not self.is_ready and not self._owed:
             self._world.network.close(self._id)
             self._connect_to_next("no answer in time")
         else:
@@ -105,11 +106,12 @@ class Connection:
         """Close it; everything that is not answered gets this error."""
         if self.is_closed:
             return
-        self.is_closed, self.is_ready = True, False
+        self.is_closed, self.is_ready, self._closed_because = True, False, message
         if self._id is not None:
             self._world.network.close(self._id)
         pending = [*self._owed, *self._undrained, *self._queued]
-        self._owed.clear(), self._undrained.clear(), self._queued.clear()
+        for line in (self._owed, self._undrained, self._queued):
+            line.clear()
         for each in pending:
             each.on_done(self._error(each, code, message))
 

@@ -1,11 +1,32 @@
-"""API skeleton, being filled in."""
+"""Records from partitions that the caller names (groups come later), fetched ahead while the caller works.
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+A position is the caller's: it moves with what `poll` hands out, not with what was fetched. Where a log no longer has
+an offset, `out_of_range` decides: an error, unless the caller said earliest or latest.
+"""
 
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, Literal, Self
+
+from tidelog.client.assigned import AssignedPartition
 from tidelog.client.client import Client
-from tidelog.client.record import EARLIEST, ConsumerRecord
+from tidelog.client.errors import ClientError, OffsetOutOfRange
+from tidelog.client.fetcher import Fetcher, FetchOptions
+from tidelog.client.offsets import list_offsets
+from tidelog.client.record import EARLIEST, LATEST, ConsumerRecord
+from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
+from tidelog.records.header import MAX_INT64
+
+if TYPE_CHECKING:
+    from tidelog.client.arrow_fetch import ArrowFetch
+
+OutOfRange = Literal["earliest", "latest", "error"]
+Isolation = Literal["read_uncommitted", "read_committed"]
+
+LOOK_AGAIN_MS: Final = 50
+ITERATION_WAIT_MS: Final = 500
+ITERATION_RECORDS: Final = 2_000
+_RESETS: Final = {"earliest": EARLIEST, "latest": LATEST}
 
 
 class Consumer:
@@ -13,65 +34,169 @@ class Consumer:
         self,
         client: Client,
         *,
-        isolation: Literal["read_uncommitted", "read_committed"] = "read_uncommitted",
-        out_of_range: Literal["earliest", "latest", "error"] = "error",
+        isolation: Isolation = "read_uncommitted",
+        out_of_range: OutOfRange = "error",
         max_wait_ms: int = 500,
         min_bytes: int = 1,
         max_bytes: int = 50 << 20,
         partition_bytes: int = 1 << 20,
         verify_crc: bool = True,
-    ) -> None: ...
+    ) -> None:
+        """A broker answers when it has `min_bytes`, or after `max_wait_ms`, with about `partition_bytes` a partition
+        and `max_bytes` in all; twice that is the memory that is held."""
+        self.client = client
+        self.options = FetchOptions(isolation == "read_committed", max_wait_ms, min_bytes, max_bytes, partition_bytes)
+        self.verify_crc = verify_crc
+        self._out_of_range = out_of_range
+        self._assigned: dict[TopicPartition, AssignedPartition] = {}
+        self._fetcher = Fetcher(client, self.options, self._assigned, self._reset)
+
+    # What to read
 
     def partitions(self, topic: str) -> list[TopicPartition]:
         """All partitions of a topic; ClientError where there is none of that name."""
-        return []
+        return [TopicPartition(topic, each.index) for each in self.client.topic(topic).partitions]
 
     def assign(self, starts: Mapping[TopicPartition, int]) -> None:
         """Read these and no others, each from an offset, EARLIEST or LATEST."""
+        assigned = {}
+        for place, start in starts.items():
+            if start < EARLIEST:
+                raise ValueError(f"{place}: {start} is neither an offset nor EARLIEST or LATEST")
+            topic = self.client.topic(place.topic)
+            if not 0 <= place.partition < len(topic.partitions):
+                message = f"the topic has {len(topic.partitions)} partition(s)"
+                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                raise ClientError(code, f"read {place}", self.client.name, message)
+            assigned[place] = AssignedPartition(place, topic.topic_id, start, verify_crc=self.verify_crc)
+        self._assigned.clear()
+        self._assigned.update(assigned)
+        self._fetcher.forget()
 
-    def assign_from_time(self, partitions: list[TopicPartition], timestamp_ms: int) -> None:
+    def assign_from_time(self, partitions: Iterable[TopicPartition], timestamp_ms: int) -> None:
         """Each from its first record that is not older; from its end where there is none."""
+        found = self._offsets(dict.fromkeys(partitions, timestamp_ms))
+        self.assign({place: LATEST if offset < 0 else offset for place, offset in found.items()})
 
-    def poll(self, timeout_ms: int, max_records: int = 500) -> list[ConsumerRecord]:
-        """Records that are there, or that come within the time."""
-        return []
+    @property
+    def assignment(self) -> list[TopicPartition]:
+        return list(self._assigned)
 
-    def read_to_end(self) -> Iterator[ConsumerRecord]:
-        """Every record up to the end as it is now, then stop."""
-        return iter(())
-
-    def __iter__(self) -> Iterator[ConsumerRecord]:
-        """For ever."""
-        return iter(())
-
-    def seek(self, partition: TopicPartition, offset: int) -> None: ...
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Go on from an offset, EARLIEST or LATEST."""
+        self._assigned[partition].seek(offset)
 
     def position(self, partition: TopicPartition) -> int:
         """The offset of the next record that `poll` will give."""
-        return 0
-
-    def beginning_offsets(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-        return {}
-
-    def end_offsets(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-        return {}
+        self._place()
+        return self._assigned[partition].position
 
     def high_watermark(self, partition: TopicPartition) -> int:
         """As the last fetch of the partition reported it; -1 before the first."""
-        return -1
+        return self._assigned[partition].high_watermark
+
+    def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._offsets(dict.fromkeys(partitions, EARLIEST))
+
+    def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """One past the last record that this consumer may see."""
+        return self._offsets(dict.fromkeys(partitions, LATEST))
+
+    # Reading
+
+    def poll(self, timeout_ms: int, max_records: int = 500) -> list[ConsumerRecord]:
+        """Records that are there, or that come within the time; none if none do. ClientError where a partition
+        cannot be read, once the records before that are handed out."""
+        client = self.client
+        until_ms = client.now_ms() + timeout_ms
+        wait_ms = 0
+        while True:
+            self._place()
+            self._fetcher.send(client.now_ms())
+            client.poll(wait_ms)
+            records = self._take(max_records)
+            if records:
+                self._fetcher.send(client.now_ms())
+                return records
+            self._check()
+            left_ms = until_ms - client.now_ms()
+            if left_ms <= 0:
+                return []
+            wait_ms = min(left_ms, LOOK_AGAIN_MS)
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        """For ever."""
+        while True:
+            yield from self.poll(ITERATION_WAIT_MS, ITERATION_RECORDS)
+
+    def read_to_end(self) -> Iterator[ConsumerRecord]:
+        """Every record up to the ends as they are now, then stop. What comes later is still there for `poll`."""
+        self._place()
+        for place, end in self.end_offsets(self._assigned).items():
+            self._assigned[place].upper = end
+        try:
+            while any(state.position < state.upper for state in self._assigned.values()):
+                yield from self.poll(ITERATION_WAIT_MS, ITERATION_RECORDS)
+        finally:
+            for state in self._assigned.values():
+                state.upper = MAX_INT64
+                state.seek(state.position)
 
     def fetch_arrow(
         self, partition: TopicPartition, offset: int, *, end_offset: int | None = None, headers: bool = False
-    ) -> Any:
-        """One fetch: ArrowFetch(table, next_offset, high_watermark)."""
+    ) -> "ArrowFetch":
+        """One fetch, as a pyarrow Table of offset, timestamp, key, value (and headers). Goes on at `next_offset`."""
+        from tidelog.client.arrow_fetch import fetch_arrow
 
-    def close(self) -> None: ...
+        return fetch_arrow(self, partition, offset, end_offset, headers)
 
-    def __enter__(self) -> "Consumer":
+    def close(self) -> None:
+        """Its client stays open."""
+        self._assigned.clear()
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
+    # Behind the scenes
 
-_ = EARLIEST
+    def _take(self, max_records: int) -> list[ConsumerRecord]:
+        """From one partition after the other; the one that gave goes to the end."""
+        for place, state in list(self._assigned.items()):
+            records = state.take(max_records)
+            if records:
+                self._assigned[place] = self._assigned.pop(place)
+                return records
+        return []
+
+    def _check(self) -> None:
+        for state in self._assigned.values():
+            known = self.client.metadata.topics.get(state.place.topic)
+            if known is not None and known.topic_id != state.topic_id:
+                asked, message = f"read {state.place}", "the topic was deleted and made anew"
+                raise ClientError(ErrorCode.UNKNOWN_TOPIC_ID, asked, self.client.name, message)
+            if state.error is not None:
+                raise state.error
+
+    def _place(self) -> None:
+        """Look up the offsets of those that start at a special place."""
+        wanted = {place: state.position for place, state in self._assigned.items() if not state.is_placed}
+        if wanted:
+            for place, offset in self._offsets(wanted).items():
+                self._assigned[place].seek(offset)
+
+    def _offsets(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        found = list_offsets(self.client, wanted, read_committed=self.options.read_committed)
+        for outcome in found.values():
+            if isinstance(outcome, ClientError):
+                raise outcome
+        return {place: each.offset for place, each in found.items() if not isinstance(each, ClientError)}
+
+    def _reset(self, state: AssignedPartition, error: OffsetOutOfRange) -> None:
+        reset = _RESETS.get(self._out_of_range)
+        if reset is None:
+            state.error = error
+        else:
+            state.seek(reset)

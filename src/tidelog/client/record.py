@@ -1,8 +1,7 @@
-"""What goes through a client: records as they are handed in and out, and what became of them."""
+"""What goes through a client: records as they are handed in and out."""
 
 from typing import Final, Literal, NamedTuple
 
-from tidelog.model.ids import TopicPartition
 from tidelog.records.record import Header
 
 Headers = tuple[Header, ...]
@@ -21,12 +20,3 @@ class ConsumerRecord(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers = ()
-
-
-class Delivered(NamedTuple):
-    """Records of one batch, acknowledged: as strongly as `acks` asked for."""
-
-    partition: TopicPartition
-    base_offset: int  # -1 with acks=0, which is not told
-    records_count: int
-    timestamp: int  # the broker's, under LogAppendTime; else -1

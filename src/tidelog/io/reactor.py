@@ -49,7 +49,7 @@ class Connection:
 class Reactor:
     def __init__(self) -> None:
         self._poller = new_poller()
-        self._acceptor: Acceptor | None = None
+        self._acceptors: dict[str | None, Acceptor] = {}  # by listener; None: of all others
         self._listeners: dict[int, tuple[str, socket.socket]] = {}
         self._watched: dict[int, Callable[[], None]] = {}
         self._by_descriptor: dict[int, Connection] = {}
@@ -81,12 +81,14 @@ class Reactor:
             raise
         sock.setblocking(False)
         self._listeners[sock.fileno()] = (name, sock)
-        self._poller.register(sock.fileno(), READ)
+        if self._acceptor_of(name) is not None:
+            self._poller.register(sock.fileno(), READ)
         return Address(*sock.getsockname()[:2])
 
     def stop_listening(self) -> None:
-        for descriptor, (_name, sock) in self._listeners.items():
-            self._poller.unregister(descriptor)
+        for descriptor, (name, sock) in self._listeners.items():
+            if self._acceptor_of(name) is not None:
+                self._poller.unregister(descriptor)
             sock.close()
         self._listeners.clear()
 
@@ -133,8 +135,15 @@ class Reactor:
             timeout_ms = 0
         self._ready = self._poller.poll(None if timeout_ms is None else timeout_ms / 1000)
 
-    def serve(self, acceptor: Acceptor) -> None:
-        self._acceptor = acceptor
+    def serve(self, acceptor: Acceptor, listener: str | None = None) -> None:
+        """Until then a listener is not looked at: its connections wait in the kernel's backlog."""
+        for descriptor, (name, _sock) in self._listeners.items():
+            if listener in (None, name) and self._acceptor_of(name) is None:
+                self._poller.register(descriptor, READ)
+        self._acceptors[listener] = acceptor
+
+    def _acceptor_of(self, name: str) -> Acceptor | None:
+        return self._acceptors.get(name) or self._acceptors.get(None)
 
     def poll(self) -> None:
         ready, self._ready = self._ready, []
@@ -203,13 +212,14 @@ class Reactor:
         self._spare = os.open(os.devnull, os.O_RDONLY)
 
     def _add(self, sock: socket.socket, name: str, peer: tuple[str, int]) -> None:
-        assert self._acceptor is not None, "listening, but serving nobody"
+        acceptor = self._acceptor_of(name)
+        assert acceptor is not None, "a listener without an acceptor is not looked at"
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         connection = self._register(sock)
         local = Address(*sock.getsockname()[:2])
-        receiver = self._acceptor(Accepted(connection.id, name, Address(*peer[:2]), local))
+        receiver = acceptor(Accepted(connection.id, name, Address(*peer[:2]), local))
         if connection.id in self._by_id:
             connection.receiver = receiver
 

@@ -7,6 +7,7 @@ the work and puts the outcome into a queue, nothing else.
 
 import queue
 import threading
+import time
 from collections.abc import Callable
 
 from tidelog.ports.errors import StorageFault
@@ -62,10 +63,11 @@ class HelperThreads:
 
 
 def _carry_out(ticket: Ticket, work: Work) -> Completion | Exception:
+    began_ns = time.monotonic_ns()
     try:
         work()
     except StorageFault as fault:
         return Completion(ticket, fault)
     except Exception as bug:  # noqa: BLE001 - raised again on the loop's thread
         return bug
-    return Completion(ticket, None)
+    return Completion(ticket, None, time.monotonic_ns() - began_ns)

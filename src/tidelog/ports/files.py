@@ -47,6 +47,7 @@ class DiskSpace(NamedTuple):
 class Completion(NamedTuple):
     ticket: Ticket
     fault: StorageFault | None
+    took_ns: int = 0  # without the waiting for its turn; where the world can tell
 
 
 class FileRange(Protocol):

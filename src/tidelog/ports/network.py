@@ -61,8 +61,9 @@ Acceptor = Callable[[Accepted], Receiver]
 
 
 class Network(Protocol):
-    def serve(self, acceptor: Acceptor) -> None:
-        """Who receives what arrives on accepted connections. An acceptor that does not want one closes it."""
+    def serve(self, acceptor: Acceptor, listener: str | None = None) -> None:
+        """Who receives what arrives on the connections of one listener; None: of all that have nobody of their own.
+        An acceptor that does not want a connection closes it. Whoever connects before there is one waits."""
         ...
 
     def poll(self) -> None:

@@ -68,6 +68,14 @@ class ReceiveBuffer:
         """Arrived and not handed out: part of a frame, or frames that nobody has asked for yet."""
         return self._end - self._start
 
+    @property
+    def claimed_bytes(self) -> int:
+        """Of the frame that has begun and is not handed out, with its size; 0 where its size is not known yet."""
+        if self.pending_bytes < SIZE_BYTES:
+            return 0
+        (size,) = _SIZE.unpack_from(self.buffer, self._start)
+        return SIZE_BYTES + int(size)
+
     def writable(self) -> memoryview:
         """Room for the next receive, never empty. Valid until the next call of any other method."""
         end = self._end

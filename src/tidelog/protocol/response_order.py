@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+_IN_MEMORY = (bytes, bytearray, memoryview)
+
 
 class ResponseOrder:
     def __init__(self) -> None:
@@ -41,6 +43,11 @@ class ResponseOrder:
             slots.popleft()
             self._first += 1
         return ready
+
+    @property
+    def held_bytes(self) -> int:
+        """Of responses that wait for an earlier one; ranges of files are not in memory."""
+        return sum(len(part) for parts in self._slots if parts for part in parts if isinstance(part, _IN_MEMORY))
 
     def abandon(self) -> list[Any]:
         """Forget everything; returns the parts that were held."""

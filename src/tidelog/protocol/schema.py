@@ -163,6 +163,21 @@ def _resolve(annotation: Any) -> tuple[Wire | None, type | None, bool]:
     raise TypeError(f"not a wire type: {annotation!r}")
 
 
+def _values(message: Any) -> list[Any]:
+    return [getattr(message, name) for name in message.__slots__]
+
+
+def _equals(message: object, other: object) -> object:
+    if type(other) is not type(message):
+        return NotImplemented
+    return _values(message) == _values(other)
+
+
+def _shown(message: Any) -> str:
+    fields = ", ".join(f"{name}={getattr(message, name)!r}" for name in message.__slots__)
+    return f"{type(message).__qualname__}({fields})"
+
+
 def _declare(
     cls: type[T],
     kind: MessageKind,
@@ -171,7 +186,11 @@ def _declare(
     api_key: int = -1,
     latest_version_unstable: bool = False,
 ) -> type[T]:
-    made = dataclass(slots=True, kw_only=True)(cls)
+    # There are hundreds of messages, and what `dataclass` writes for each is compiled at every start: so only the
+    # `__init__` is, and the rest is shared. (For a class without a text it would spell out the signature.)
+    cls.__doc__ = cls.__doc__ or cls.__name__
+    cls.__eq__, cls.__hash__, cls.__repr__ = _equals, None, _shown  # type: ignore[assignment, method-assign]
+    made = dataclass(slots=True, kw_only=True, eq=False, repr=False)(cls)
     hints = get_type_hints(made, include_extras=True)
     schema = MessageSchema(
         name=made.__name__,

@@ -83,6 +83,11 @@ class ServerConnection:
         return len(self._order)
 
     @property
+    def held_bytes(self) -> int:
+        """Of responses in memory that are complete and wait for an earlier one."""
+        return self._order.held_bytes
+
+    @property
     def wants_bytes(self) -> bool:
         """Whether to go on reading from the socket."""
         return self._failure is None and len(self._order) < self.max_in_flight

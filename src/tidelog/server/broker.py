@@ -15,6 +15,7 @@ from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.ports.clock import Clock
 from tidelog.ports.entropy import Entropy
+from tidelog.ports.errors import StorageFault
 from tidelog.ports.files import Completion, Ticket
 from tidelog.ports.network import Accepted, Network
 from tidelog.protocol.api import ServedRequests
@@ -33,7 +34,8 @@ from tidelog.server.limits import Limits, limits_of
 from tidelog.server.partition import Partition
 from tidelog.server.producer_ids import ProducerIds
 from tidelog.server.purgatory import Purgatory
-from tidelog.server.request_metrics import RequestMetrics
+from tidelog.server.request_memory import RequestMemory
+from tidelog.server.request_metrics import Histogram
 from tidelog.server.turn import Turn
 from tidelog.storage.logs import Logs
 
@@ -48,6 +50,11 @@ if TYPE_CHECKING:
 BROKER: Listener = "broker"
 CONTROLLER: Listener = "controller"
 LISTENER_KINDS = (BROKER, CONTROLLER)
+
+
+def _serves(handler: Handler, listener: Listener) -> bool:
+    is_left_out = listener == CONTROLLER and not handler.is_for_controllers
+    return listener in APIS[handler.api_key].listeners and not is_left_out
 
 
 class Leader(NamedTuple):
@@ -96,12 +103,15 @@ class Broker:
         self.image = image
         self.generation = 0
         self.limits: Limits = limits_of(config)
+        queued_max = self.limits.queued_bytes_max
+        self.request_memory = RequestMemory(queued_max) if queued_max > 0 else None
         self.turn = Turn(clock, logs)
         self.purgatory = Purgatory()
         self.fetch_sessions = FetchSessions(self.limits.fetch_sessions_max)
-        self.request_metrics = RequestMetrics()
+        self.request_metrics = self.turn.request_metrics
+        self.flush_times = Histogram()
         self._served = {
-            listener: ServedRequests({key: REQUESTS[key] for key in by_key if listener in APIS[key].listeners})
+            listener: ServedRequests({key: REQUESTS[key] for key in by_key if _serves(by_key[key], listener)})
             for listener in LISTENER_KINDS
         }
         self.dispatch = Dispatch(self, by_key)
@@ -158,7 +168,19 @@ class Broker:
     def broker_epoch(self) -> int:
         return -1 if self.registration is None else self.registration.broker_epoch
 
+    def storage_fault(self, fault: StorageFault) -> None:
+        """Met by a read: its log directory goes offline, unless it passes by itself."""
+        for path in self.logs.directories:
+            if fault.path.startswith(f"{path}/"):
+                self.logs.report(path, fault)
+        for failed in self.logs.failures:
+            self.hosted.fail(failed)
+
     # Partitions
+
+    def has_partition(self, place: TopicPartition) -> bool:
+        """Whether the metadata know it, wherever it is."""
+        return self._image_of(place) is not None
 
     def partition_of(self, place: TopicPartition) -> Partition | None:
         return self.hosted.by_place.get(place)
@@ -168,7 +190,7 @@ class Broker:
         found = self.hosted.by_place.get(place)
         if found is not None and found.is_leader and found.is_online:
             return found
-        return self._why_not(self._image_of(place), found, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return self._why_not(place, self._image_of(place), found, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def leader_of_id(self, topic_id: Uuid, index: int) -> Partition | ErrorCode:
         """By id alone: a topic that was made anew under the same name is another topic."""
@@ -178,13 +200,15 @@ class Broker:
         is_known = topic_id in self.image.topics.by_id
         image = self.image.topics.partition(topic_id, index)
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_known else ErrorCode.UNKNOWN_TOPIC_ID
-        return self._why_not(image, found, unknown)
+        return self._why_not(TopicPartition(self.topic_name(topic_id) or "", index), image, found, unknown)
 
-    def _why_not(self, image: PartitionImage | None, found: Partition | None, unknown: ErrorCode) -> ErrorCode:
+    def _why_not(
+        self, place: TopicPartition, image: PartitionImage | None, found: Partition | None, unknown: ErrorCode
+    ) -> ErrorCode:
         if image is None:
             return unknown
-        if image.leader == self.node_id and found is not None and not found.is_online:
-            return ErrorCode.KAFKA_STORAGE_ERROR
+        if place in self.hosted.refused or (found is not None and not found.is_online):
+            return ErrorCode.KAFKA_STORAGE_ERROR  # ours, but its disk failed or its log is set aside
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def _image_of(self, place: TopicPartition) -> PartitionImage | None:
@@ -225,6 +249,8 @@ class Broker:
             if partition is not None:
                 partition.advance()
                 self.turn.moved[partition] = None
+        for took_ns in self.logs.take_flush_times_ns():
+            self.flush_times.add(took_ns)
         for completion in completions:
             waiter = self._warming.pop(completion.ticket, None)
             if waiter is not None:

@@ -3,8 +3,8 @@
     received -> frames -> the produce path (a request like the last one), or dispatch -> ... -> complete -> outgoing
 
 Backpressure is the peer's own TCP window. A client that does not read its responses is not read from either, until the
-network has taken what was waiting for it; one with too many requests in flight is left alone until some were answered;
-and frames that a turn has no time for wait in the buffer for the next.
+network has taken what was waiting for it; one with too many requests in flight, or too large answers that wait for an
+earlier one, is left alone until some have left; and frames that a turn has no time for wait in the buffer for the next.
 
 Compiled by mypyc, as are `turn` and `produce_path`: a small request costs less than its system calls only if little is
 interpreted between them.
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tidelog.server.produce_path import ProducePath
 
 INITIAL_RECEIVE_BYTES: Final = 16_384
+# Answers kept in memory for one client before its next request is looked at: a request of thirty bytes may be answered
+# with a megabyte, and a receive buffer holds hundreds of them.
+OWED_BYTES_MAX: Final = 1_048_576
 QUICK_COST: Final = 4_096  # of a request on the produce path, beside its bytes: see `Turn.credit`
 
 
@@ -36,8 +39,11 @@ class ClientConnection:
         "is_in_backlog",
         "is_in_turn",
         "is_sending",
+        "is_waiting_for_memory",
         "last_active_ms",
+        "memory",
         "outgoing",
+        "owed_bytes",
         "produce_path",
         "protocol",
         "receive",
@@ -54,12 +60,15 @@ class ClientConnection:
         self.client_software = ("unknown", "unknown")  # until ApiVersions tells
         self.produce_path: ProducePath | None = None
         self.outgoing: list[SendPart] = []
+        self.owed_bytes = 0  # of answers that the network was not given yet; those of the produce path are too small
         self.last_active_ms = broker.turn.monotonic_ms
         self.is_closed = False
-        self.is_full = False  # too many requests are unanswered
+        self.is_full = False  # too many requests are unanswered, or their answers too large
         self.is_sending = False  # the network still has something that it could not hand over
         self.is_in_turn = False
         self.is_in_backlog = False
+        self.is_waiting_for_memory = False
+        self.memory = broker.request_memory
 
     # The Receiver port
 
@@ -80,7 +89,10 @@ class ClientConnection:
 
     def drained(self) -> None:
         self.is_sending = False
-        self._listen_if_able()
+        if self.receive.pending_bytes:
+            self._wait_for_next_turn()
+        else:
+            self._listen_if_able()
 
     def closed(self, reason: str) -> None:
         self.is_closed = True
@@ -97,12 +109,14 @@ class ClientConnection:
                 if turn.credit <= 0 and turn.is_over():
                     self._wait_for_next_turn()
                     return
-                if not protocol.wants_bytes:
+                if self.owed_bytes > OWED_BYTES_MAX or not protocol.wants_bytes:
                     self.is_full = True
                     self.broker.network.mute(self.id)
                     return
                 frame = receive.next_frame()
                 if frame is None:
+                    if self.memory is not None:
+                        self._count_memory()
                     return
                 start, end = frame
                 path = self.produce_path
@@ -113,6 +127,16 @@ class ClientConnection:
                     self._dispatch(start, end)
         except ProtocolError as error:
             self.broker.protocol_error(self, error)
+
+    def _count_memory(self) -> None:
+        memory = self.memory
+        if memory is not None and not memory.note(self):
+            self.is_waiting_for_memory = True
+            self.broker.network.mute(self.id)
+
+    def go_on_receiving(self) -> None:
+        self.is_waiting_for_memory = False
+        self._listen_if_able()
 
     def _dispatch(self, start: int, end: int) -> None:
         request = self.protocol.open(start, end)
@@ -130,7 +154,7 @@ class ClientConnection:
     def resume(self) -> None:
         """The next turn: go on where the last one stopped."""
         self.is_in_backlog = False
-        if self.is_closed:
+        if self.is_closed or self.is_sending:
             return
         if not self.is_in_turn:
             self.is_in_turn = True
@@ -139,7 +163,8 @@ class ClientConnection:
         self.take_frames()
 
     def _listen_if_able(self) -> None:
-        if not (self.is_sending or self.is_in_backlog or self.is_full or self.is_closed):
+        is_held = self.is_sending or self.is_in_backlog or self.is_full or self.is_waiting_for_memory
+        if not is_held and not self.is_closed:
             self.broker.network.unmute(self.id)
 
     # Responses
@@ -154,18 +179,26 @@ class ClientConnection:
             if not self.outgoing:
                 self.turn.sending.append(self)
             self.outgoing += ready
-            if self.is_full:
-                self.is_full = False
-                self._wait_for_next_turn()
+        if self.is_full:
+            self._go_on_if_able()
 
     def flush(self) -> None:
         """The end of the turn."""
         parts, self.outgoing = self.outgoing, []
         if self.is_closed:
             release(parts)
-        elif not self.broker.network.send(self.id, parts):
+            return
+        if not self.broker.network.send(self.id, parts):
             self.is_sending = True
             self.broker.network.mute(self.id)
+        if self.owed_bytes:
+            self.owed_bytes = self.protocol.held_bytes
+            self._go_on_if_able()
+
+    def _go_on_if_able(self) -> None:
+        if self.is_full and self.owed_bytes <= OWED_BYTES_MAX and self.protocol.wants_bytes:
+            self.is_full = False
+            self._wait_for_next_turn()
 
     def end_turn(self) -> None:
         """What was appended from this buffer has been written: its memory may be used again."""
@@ -173,11 +206,14 @@ class ClientConnection:
         self.receive.release()
 
     def close(self) -> None:
-        """Ours to end: a peer that broke the protocol, or a limit."""
+        """Ours to end: a peer that broke the protocol, or a limit. What it was answered before that still leaves."""
         if not self.is_closed:
             self.is_closed = True
+            parts, self.outgoing = self.outgoing, []
+            self.broker.network.send(self.id, parts)
             self.broker.network.close(self.id)
             self._release_held()
+            self.broker.connection_closed(self, "closed by us")
 
     def _release_held(self) -> None:
         release(self.outgoing)

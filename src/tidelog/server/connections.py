@@ -43,6 +43,8 @@ class Connections:
     def closed(self, connection: ClientConnection, reason: str) -> None:
         if self._by_id.pop(connection.id, None) is None:
             return
+        if connection.memory is not None:
+            connection.memory.release(connection)
         host = connection.accepted.peer.host
         left = self._by_host[host] - 1
         if left:
@@ -53,7 +55,6 @@ class Connections:
 
     def close(self, connection: ClientConnection) -> None:
         connection.close()
-        self.closed(connection, "closed by us")
 
     def close_idle(self, now_ms: int) -> None:
         """From time to time: all of them are looked at, which is cheaper than moving each at each request."""

@@ -73,6 +73,12 @@ class ControlPlane:
         """Why the node can not go on."""
         return self._loaded.log.fault
 
+    def take_problems(self) -> list[str]:
+        """That cost no more than time: no room for a snapshot, say."""
+        log = self._loaded.log
+        problems, log.problems = log.problems, []
+        return problems
+
     @property
     def is_ready(self) -> bool:
         """The controller is at work, and the image is as new as the log."""

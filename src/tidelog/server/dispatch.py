@@ -1,10 +1,10 @@
 """From a request to its handler, and from what goes wrong on the way to an answer.
 
 - A version or API that is not served: ApiVersions gets the answer that lets a client find a version that is; Produce
-  0-2, which are advertised and gone, a proper refusal; everybody else is disconnected, since nothing that could be sent
-  would be understood.
+  0-2, which are advertised and gone, a proper refusal, and so does every other API whose response has a place for it
+  (`unserved`). Who is left is disconnected, since nothing that could be sent would be understood.
 - A body that can not be read is the peer's fault: the connection is closed (`ProtocolError`).
-- ApiError: the API's own way to say no.
+- ApiError: the API's own way to say no; a fault of a disk met on the way is one too (KAFKA_STORAGE_ERROR).
 - A bug in a handler costs that request: UNKNOWN_SERVER_ERROR, the stack in the log, counted. It must not take the node
   down, or a poisonous request would walk from broker to broker.
 """
@@ -12,17 +12,21 @@
 from typing import TYPE_CHECKING
 
 from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.ports.errors import StorageFault
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.errors import MalformedMessage
-from tidelog.protocol.messages.api_versions import ApiVersionsResponse
 from tidelog.protocol.messages.registry import REQUESTS
 from tidelog.protocol.server_connection import Request, UnsupportedRequest, decode_request, encode_response
+from tidelog.server.handlers.api_versions import API_VERSIONS
 from tidelog.server.handling import Handler, RequestContext
 from tidelog.server.old_produce import NEWEST, refuse_old_produce
+from tidelog.server.unserved import refuse_unserved
 
 if TYPE_CHECKING:
     from tidelog.server.broker import Broker
     from tidelog.server.connection import ClientConnection
+
+_DATA_PATH = (ApiKey.PRODUCE, ApiKey.FETCH)
 
 
 class Dispatch:
@@ -36,11 +40,16 @@ class Dispatch:
         started_ns = broker.clock.monotonic_ns()
         context = RequestContext(connection, request, broker.turn.began_ns, started_ns, frame_start)
         handler = self._handlers[request.api_key]
+        if request.api_key not in _DATA_PATH:
+            broker.turn.is_eventful = True
         body = decode_request(request, REQUESTS[request.api_key])
         try:
             response = handler.handle(broker, context, body)
         except ApiError as error:
             response = self._refuse(context, handler, body, error.code, error.message)
+        except StorageFault as fault:
+            broker.storage_fault(fault)
+            response = self._refuse(context, handler, body, ErrorCode.KAFKA_STORAGE_ERROR, str(fault))
         except Exception as bug:  # noqa: BLE001 - a bug costs one request, not the node
             self.bugs += 1
             broker.events.bug(connection, request, bug)
@@ -61,18 +70,18 @@ class Dispatch:
         return response
 
     def refuse_unsupported(self, connection: "ClientConnection", request: UnsupportedRequest) -> None:
-        if request.api_key == ApiKey.API_VERSIONS:
-            response = ApiVersionsResponse(
-                error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=self._broker.api_versions(connection.protocol.served)
-            )
-            connection.complete(request.sequence, encode_response(request.correlation_id, response, 0))
-            return
-        if request.api_key == ApiKey.PRODUCE and request.api_version <= NEWEST:
+        if request.api_key == ApiKey.PRODUCE and 0 <= request.api_version <= NEWEST:
             self._refuse_old_produce(connection, request)
             return
-        name = REQUESTS[request.api_key].__name__ if request.api_key in REQUESTS else "an unknown API"
-        text = f"{name} ({request.api_key}) version {request.api_version} is not served"
-        raise MalformedMessage(text, 0)
+        if request.api_key == ApiKey.API_VERSIONS:
+            response = API_VERSIONS.refuse(None, ErrorCode.UNSUPPORTED_VERSION, None)
+            parts = encode_response(request.correlation_id, response, 0)
+        else:
+            found = refuse_unserved(request)
+            if found is None:
+                raise MalformedMessage(f"{_name_of(request)} version {request.api_version} is not served", 0)
+            parts = found
+        connection.complete(request.sequence, parts)
 
     def _refuse_old_produce(self, connection: "ClientConnection", request: UnsupportedRequest) -> None:
         body = memoryview(request.buffer)[request.position : request.end]
@@ -80,3 +89,8 @@ class Dispatch:
         connection.complete(request.sequence, [] if answer is None else [answer])
         if answer is None:
             connection.close()
+
+
+def _name_of(request: UnsupportedRequest) -> str:
+    name = REQUESTS[request.api_key].__name__ if request.api_key in REQUESTS else "an unknown API"
+    return f"{name} ({request.api_key})"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition, Uuid
+from tidelog.ports.errors import StorageFault
+from tidelog.ports.files import Ticket
 from tidelog.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -54,9 +56,25 @@ class Fetched:
         """Not to be waited with, however few bytes there are."""
         return self.data.error_code != ErrorCode.NONE or self.data.diverging_epoch.epoch != NO_EPOCH
 
-    def to_send(self) -> PartitionData:
+    def begin_warm(self, broker: "Broker") -> Ticket | None:
+        """None where nothing has to be waited for."""
+        try:
+            return None if self.found is None or self.found.is_cached() else self.found.begin_warm()
+        except StorageFault as fault:
+            self._fail(broker, fault)
+            return None
+
+    def _fail(self, broker: "Broker", fault: StorageFault) -> None:
+        broker.storage_fault(fault)
+        self.data, self.found = refused(self.asked.request.partition, ErrorCode.KAFKA_STORAGE_ERROR), None
+
+    def to_send(self, broker: "Broker") -> PartitionData:
         if self.found is not None and self.found.size_bytes:
-            self.data.records = self.found.file_range()
+            try:
+                self.data.records = self.found.file_range()
+            except StorageFault as fault:
+                self._fail(broker, fault)
+                return self.data
             if self.partition is not None:
                 self.partition.metrics.bytes_out += self.found.size_bytes
         return self.data
@@ -72,11 +90,9 @@ def fetch_partition(
         return Fetched(asked, refused(index, found, _leader(broker, asked, found)))
     code = found.check_epoch(request.current_leader_epoch)
     if code is not ErrorCode.NONE:
-        return Fetched(
-            asked,
-            refused(index, code, LeaderIdAndEpoch(leader_id=found.leader_id, leader_epoch=found.leader_epoch)),
-            found,
-        )
+        is_fenced = code is ErrorCode.FENCED_LEADER_EPOCH
+        leader = LeaderIdAndEpoch(leader_id=found.leader_id, leader_epoch=found.leader_epoch) if is_fenced else None
+        return Fetched(asked, refused(index, code, leader), found)
     found.metrics.fetches += 1
     data = _state(found, index)
     code = _compare_epochs(found, request, data)
@@ -85,7 +101,11 @@ def fetch_partition(
     if data.diverging_epoch.epoch != NO_EPOCH:
         return Fetched(asked, data, found)
     limit = min(max_bytes, request.partition_max_bytes)
-    result = read(found.log, request.fetch_offset, limit, isolation, min_one_batch=min_one_batch)
+    try:
+        result = read(found.log, request.fetch_offset, limit, isolation, min_one_batch=min_one_batch)
+    except StorageFault as fault:
+        broker.storage_fault(fault)
+        return Fetched(asked, refused(index, ErrorCode.KAFKA_STORAGE_ERROR), found)
     if result.code is not ErrorCode.NONE:
         found.metrics.failed_fetches += 1
         return Fetched(asked, refused(index, result.code), found)
@@ -133,7 +153,7 @@ def _compare_epochs(partition: Partition, request: FetchPartition, data: Partiti
     """A reader that fetched records of an epoch which this log has lost is told where the two part. An offset that is
     out of range is said to be that, and not hidden behind a divergence."""
     log = partition.log
-    if request.last_fetched_epoch < 0 or not log.log_start_offset <= request.fetch_offset <= log.log_end_offset:
+    if request.last_fetched_epoch < 0 or request.fetch_offset < log.log_start_offset:
         return ErrorCode.NONE
     end = log.epochs.end_offset_for(request.last_fetched_epoch, log.log_end_offset)
     if end is None:

@@ -5,7 +5,8 @@
 
 A session keeps each partition as last asked for, and what was last said of it: an answer that would repeat that is left
 out. The number of sessions is bound; a new one takes the place of one that nobody has used for a while, or there is
-none for it, which costs the client no more than longer requests.
+none for it, which costs the client no more than longer requests. When all are in use, one that is old and smaller gives
+way too.
 """
 
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ class Cached:
 class FetchSession:
     id: int
     by_id: bool  # topics are named by id: a session does not change its mind
+    created_ms: int
     last_used_ms: int
     epoch: int = 1  # that the next request has to name
     partitions: dict[Key, Cached] = field(default_factory=dict)
@@ -59,20 +61,30 @@ class FetchSessions:
     def partition_count(self) -> int:
         return sum(len(session.partitions) for session in self._sessions.values())
 
-    def create(self, by_id: bool, new_id: int, now_ms: int) -> FetchSession | None:
-        """None when all slots are in use."""
-        if new_id in self._sessions or not self._has_room(now_ms):
+    def create(self, by_id: bool, new_id: int, size: int, now_ms: int) -> FetchSession | None:
+        """`size` in partitions. None when all slots are in use."""
+        if new_id in self._sessions or not self._has_room(size, now_ms):
             return None
-        session = self._sessions[new_id] = FetchSession(new_id, by_id, now_ms)
+        session = self._sessions[new_id] = FetchSession(new_id, by_id, now_ms, now_ms)
         return session
 
-    def _has_room(self, now_ms: int) -> bool:
+    def _has_room(self, size: int, now_ms: int) -> bool:
         if len(self._sessions) < self._slots:
             return True
-        oldest = next(iter(self._sessions.values()), None)
-        if oldest is None or now_ms - oldest.last_used_ms < EVICTABLE_AFTER_MS:
+        least_used = next(iter(self._sessions.values()), None)
+        if least_used is None:
             return False
-        del self._sessions[oldest.id]
+        if now_ms - least_used.last_used_ms > EVICTABLE_AFTER_MS:
+            del self._sessions[least_used.id]
+            return True
+        return self._evict_smaller(size, now_ms)
+
+    def _evict_smaller(self, size: int, now_ms: int) -> bool:
+        old = (each for each in self._sessions.values() if now_ms - each.created_ms > EVICTABLE_AFTER_MS)
+        smallest = min(old, key=lambda each: len(each.partitions), default=None)
+        if smallest is None or len(smallest.partitions) > size:
+            return False
+        del self._sessions[smallest.id]
         return True
 
     def use(self, session_id: int, epoch: int, by_id: bool, now_ms: int) -> FetchSession | ErrorCode:

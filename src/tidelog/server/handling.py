@@ -53,26 +53,28 @@ class RequestContext:
         try:
             parts = encode_response(request.correlation_id, response, request.api_version)
         except EncodeError as bug:
+            self.connection.broker.dispatch.bugs += 1
             self.connection.broker.events.bug(self.connection, request, bug)
             self.connection.close()
             return
+        self.connection.owed_bytes += sum(len(part) for part in parts if isinstance(part, bytes))
         self.connection.complete(request.sequence, parts)
-        self._note()
+        self._note(getattr(response, "error_code", 0))
 
     def respond_nothing(self) -> None:
         """The request gets no answer (acks=0), and must not hold back those behind it."""
         self.connection.complete(self.request.sequence, [])
-        self._note()
+        self._note(0)
 
-    def _note(self) -> None:
-        broker = self.connection.broker
+    def _note(self, error_code: int) -> None:
+        broker, api_key = self.connection.broker, self.request.api_key
         now_ns = broker.clock.monotonic_ns()
         handled_ns = self.handled_ns or now_ns
-        metrics = broker.request_metrics.of(self.request.api_key)
-        metrics.queue.add(self.started_ns - self.received_ns)
-        metrics.local.add(handled_ns - self.started_ns)
-        metrics.remote.add(now_ns - handled_ns)
-        metrics.total.add(now_ns - self.received_ns)
+        broker.request_metrics.answered(api_key, self.received_ns, self.started_ns, handled_ns, now_ns)
+        if error_code:
+            broker.request_metrics.refused(api_key, error_code)
+        if broker.events.tells_requests:
+            broker.events.request(self, now_ns, error_code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +83,4 @@ class Handler:
     handle: Callable[["Broker", RequestContext, Any], Any]
     # The answer to a request that is refused as a whole; None where the client expects none.
     refuse: Callable[[Any, ErrorCode, str | None], Any]
+    is_for_controllers: bool = True  # whether a controller's listener serves it too, where Kafka's does

@@ -1,8 +1,9 @@
 """How much one client, and all of them together, may take of the broker.
 
 Each limit has a reason: a connection costs memory and a descriptor (`max.connections`, `max.connections.per.ip`), a
-frame's size is a claim by a stranger (`socket.request.max.bytes`), responses are held until they are read
-(`fetch.max.bytes`), and a client that went away without a word keeps its place for ever (`connections.max.idle.ms`).
+frame's size is a claim by a stranger (`socket.request.max.bytes`), many large requests at once are more than one
+(`queued.max.request.bytes`), responses are held until they are read (`fetch.max.bytes`), and a client that went away
+without a word keeps its place for ever (`connections.max.idle.ms`).
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from tidelog.config.settings import listeners, requests
 @dataclass(slots=True)
 class Limits:
     request_bytes_max: int
+    queued_bytes_max: int  # of requests that are being received; below 0: no limit
     fetch_bytes_max: int
     connections_max: int
     connections_per_address_max: int
@@ -31,6 +33,7 @@ def limits_of(config: BrokerConfig) -> Limits:
     overrides = parse_pairs(config.get(listeners.MAX_CONNECTIONS_PER_IP_OVERRIDES))
     return Limits(
         request_bytes_max=config.get(listeners.SOCKET_REQUEST_MAX_BYTES),
+        queued_bytes_max=config.get(listeners.QUEUED_MAX_REQUEST_BYTES),
         fetch_bytes_max=config.get(requests.FETCH_MAX_BYTES),
         connections_max=config.get(listeners.MAX_CONNECTIONS),
         connections_per_address_max=config.get(listeners.MAX_CONNECTIONS_PER_IP),

@@ -195,5 +195,9 @@ class MetadataLog:
             self.log.close(wall_ms)
             path = join(self.directory, RECOVERY_POINT_CHECKPOINT)
             write_offsets(self.fs, path, {METADATA_PARTITION: self.log.flush.checkpoint})
+        self.release()
+
+    def release(self) -> None:
         if self._lock is not None:
             self._lock.release()
+            self._lock = None

@@ -6,48 +6,51 @@
     loading    the partitions' logs are opened, and recovered where the last stop was not in order
     joining    registered, hosting what the metadata say, not serving anybody yet
     running
-    stopping   leaving the cluster in order, then everything to the disk, then the marker that says so
+    stopping   leaving the cluster in order, then everything to the disk, then the marker that says so (`stopping`)
 
 Whoever owns the process calls `turn` whenever something is ready or `deadline_ms` has come (`io.run`, the simulator).
+A node that waits for something else, a disk or a controller, has no deadline of now: it does not spin.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
-from tidelog.config import BrokerConfig, Setting, TopicConfig, apply_dynamic
-from tidelog.config.settings import log as log_settings
+from tidelog.config import BrokerConfig, TopicConfig
 from tidelog.config.settings import node as node_settings
-from tidelog.config.settings import transactions
+from tidelog.config.settings.metrics import METRICS_LISTENER
 from tidelog.metadata.changes import Changes
-from tidelog.metadata.configs import ConfigResource, ResourceType
 from tidelog.ports.clock import Clock
 from tidelog.ports.entropy import Entropy, random_uuid
-from tidelog.ports.files import FileSystem
+from tidelog.ports.errors import StorageFault
+from tidelog.ports.files import Completion, FileSystem
+from tidelog.ports.housekeeping import Housekeeping
 from tidelog.ports.network import Address, Network
+from tidelog.ports.process import Process
 from tidelog.server.advertised import Advertised, fixed_addresses
 from tidelog.server.broker import Broker
 from tidelog.server.control_plane import ControlPlane
 from tidelog.server.endpoints import registered_endpoints
 from tidelog.server.events import Events
+from tidelog.server.http_connection import HttpServer
+from tidelog.server.life_lines import LifeLines
+from tidelog.server.metrics_catalogue import pages_of
+from tidelog.server.node_config import NodeConfig
 from tidelog.server.node_files import NodeFiles, open_node_files
+from tidelog.server.node_phase import Phase
+from tidelog.server.node_tasks import add_tasks
 from tidelog.server.periodic import Periodic
 from tidelog.server.registration import Registration, State
 from tidelog.server.registry import HANDLERS
+from tidelog.server.replica_directories import ReplicaDirectories
+from tidelog.server.stopping import hold_off, stop_steps
+from tidelog.storage.cleaner.cleaner_config import cleaner_config
+from tidelog.storage.cleaner.scheduler import LogCleaner
 from tidelog.storage.logs_loading import LoadProgress
+
+__all__ = ["Node", "NodeFailed", "Phase", "Ports"]
 
 # Of a turn's time, for opening logs at the start.
 LOADING_NS = 20_000_000
-IDLE_CHECK_MS = 1_000
-
-
-class Phase(Enum):
-    ELECTING = "electing"
-    LOADING = "loading"
-    JOINING = "joining"
-    RUNNING = "running"
-    STOPPING = "stopping"
-    STOPPED = "stopped"
 
 
 class NodeFailed(Exception):
@@ -60,6 +63,8 @@ class Ports:
     entropy: Entropy
     fs: FileSystem
     network: Network
+    housekeeping: Housekeeping
+    process: Process | None = None  # what the metrics tell of it; not known of a simulated one
 
 
 class Node:
@@ -67,7 +72,7 @@ class Node:
         """`bound`: where each listener listens. LockHeld when another process has a log directory; other errors say
         what is wrong with the files."""
         self._file_config = config
-        self._ports = ports
+        self.ports = ports
         clock = ports.clock
         now_ms, wall_ms = clock.monotonic_ms(), clock.wall_ms()
         self.events = Events(clock)
@@ -101,10 +106,19 @@ class Node:
             self.control.image,
             Advertised(node_id, fixed_addresses(config, bound)),
         )
+        self.config = NodeConfig(config, self.broker, self.files.context.producer_config)
+        self.cleaner: LogCleaner | None = None  # until the logs are there
         self._bound = bound
+        self.http = HttpServer(clock, ports.network, self.events, pages_of(self))
+        self._lines = LifeLines(self, bound)
         self._has_slices = False
+        self._others_are_busy = True
+        self._rest_due_ms: int | None = now_ms
         self._periodic = Periodic()
+        self._stopping: Iterator[int | None] = iter(())
+        self._stop_by_ms: int | None = None
         self.control.start(now_ms, wall_ms)
+        ports.network.serve(self.http.accept, METRICS_LISTENER.name)
 
     def _topic_config(self, topic: str) -> TopicConfig:
         return self.broker.topic_config(topic)
@@ -115,63 +129,118 @@ class Node:
     def deadline_ms(self) -> int | None:
         """When the next turn is due at the latest; now, where there is work left."""
         broker = self.broker
-        if self._has_work():
-            return broker.turn.monotonic_ms
-        registration = broker.registration
-        deadlines = (
-            broker.purgatory.deadline_ms,
-            self.control.deadline_ms,
-            self._periodic.deadline_ms,
-            registration.deadline_ms if registration is not None else None,
-        )
+        turn = broker.turn
+        if turn.backlog or turn.is_eventful or broker.logs.failures or self.http.has_work:
+            return turn.monotonic_ms
+        flush_ms = self.files.context.flush_queue.due_ms
+        flush_by_ms = None if flush_ms is None else self._from_wall(flush_ms)
+        deadlines = (broker.purgatory.deadline_ms, flush_by_ms, self._rest_due_ms)
         return min((each for each in deadlines if each is not None), default=None)
 
-    def _has_work(self) -> bool:
-        broker = self.broker
-        return (
-            bool(broker.turn.backlog)
-            or self._has_slices
-            or broker.hosted.has_queue
-            or self.control.has_work
-            or self.phase in (Phase.LOADING, Phase.STOPPING)
-        )
+    def _from_wall(self, wall_ms: int) -> int:
+        """What goes by the wall clock is due as far from now by the monotonic one."""
+        turn = self.broker.turn
+        return turn.monotonic_ms + wall_ms - turn.wall_ms
 
     def turn(self) -> None:
         broker = self.broker
         turn = broker.turn
         turn.begin()
-        self._ports.network.poll()
+        if self.phase is Phase.STOPPING:
+            hold_off(broker)
+        self.ports.network.poll()
+        completions = self.ports.fs.completions()
+        is_full = bool(completions) or turn.is_eventful or self._is_more_due()
+        if is_full:
+            turn.is_eventful = False
+            self._work(completions)
+        broker.purgatory.expire(turn.monotonic_ms)
+        turn.end()
+        if is_full:
+            self._move_logs(turn.wall_ms)
+            self._look_ahead()
+            self._lines.follow()
+        if self.http.has_work:
+            self.http.work(turn.monotonic_ms)
+        turn.note_time()
+
+    def _is_more_due(self) -> bool:
+        """Whether others than the data path have something to do. Most turns of a busy broker are its alone."""
+        turn, rest_due_ms, flush_ms = self.broker.turn, self._rest_due_ms, self.files.context.flush_queue.due_ms
+        return (
+            self._others_are_busy
+            or (rest_due_ms is not None and turn.monotonic_ms >= rest_due_ms)
+            or (flush_ms is not None and turn.wall_ms >= flush_ms)
+            or bool(self.broker.logs.failures)
+        )
+
+    def _work(self, completions: Sequence[Completion]) -> None:
+        broker, turn = self.broker, self.broker.turn
         now_ms, wall_ms = turn.monotonic_ms, turn.wall_ms
-        completions = self._ports.fs.completions()
         changes = self.control.advance(completions, now_ms, wall_ms, turn.is_over)
         if changes is not None:
             self._apply(changes)
         if completions:
             broker.complete(completions)
-        logs = broker.logs
-        logs.flush_due(wall_ms)
-        logs.step_moves(wall_ms)
-        self._has_slices = logs.work(wall_ms)
+        if self.cleaner is not None:
+            self.cleaner.complete(completions, wall_ms)
+            self.cleaner.tick(wall_ms)
+        self._has_slices = broker.logs.work(wall_ms)
         broker.hosted.work()
         self._check_faults()
         self.control.turn(now_ms, wall_ms, turn.is_over)
         self._step_phase(now_ms, wall_ms)
         if broker.registration is not None:
             broker.registration.turn(now_ms)
-        broker.purgatory.expire(now_ms)
-        self._periodic.turn(now_ms)
-        turn.end()
+            broker.hosted.directories.turn(now_ms)
+        if self.phase is not Phase.STOPPING:
+            self._periodic.turn(now_ms)
+
+    def _look_ahead(self) -> None:
+        """When the others have something to do next, if nothing is completed or asked before."""
+        broker, moves = self.broker, self.broker.logs.moves
+        is_cleaning = self.cleaner is not None and self.cleaner.is_busy
+        # A copy follows its original; a worker says something at any time.
+        self._others_are_busy = self.phase is not Phase.RUNNING or is_cleaning or moves.is_active
+        if self._has_slices or broker.hosted.has_queue or self.control.has_work or self.phase is Phase.LOADING:
+            self._rest_due_ms = broker.turn.monotonic_ms
+        else:
+            self._rest_due_ms = min((each for each in self._deadlines() if each is not None), default=None)
+
+    def _deadlines(self) -> list[int | None]:
+        broker = self.broker
+        found = [
+            self.control.deadline_ms,
+            broker.hosted.directories.deadline_ms,
+            None if broker.registration is None else broker.registration.deadline_ms,
+        ]
+        if self.phase is Phase.STOPPING:
+            return [*found, self._stop_by_ms]
+        if self.cleaner is not None:
+            by_wall = (self.cleaner.deadline_ms, broker.logs.moves.deadline_ms(broker.turn.wall_ms))
+            found += [None if each is None else self._from_wall(each) for each in by_wall]
+        return [*found, self._periodic.deadline_ms]
+
+    def _move_logs(self, wall_ms: int) -> None:
+        """Behind the turn, when nothing is staged: what is appended next may have to go to another log."""
+        broker = self.broker
+        if self.cleaner is not None and self.phase is not Phase.STOPPING:
+            broker.logs.step_moves(wall_ms)
+        broker.hosted.change_over()
 
     def _check_faults(self) -> None:
         if self.control.fault is not None:
             raise NodeFailed(f"the metadata log: {self.control.fault}")
+        for problem in self.control.take_problems():
+            self.events.metadata_problem(problem)
         broker = self.broker
         failures, broker.logs.failures = broker.logs.failures, []
         for failed in failures:
             self.events.directory_failed(failed.path, failed.fault, len(failed.partitions))
             broker.hosted.fail(failed)
-            if broker.registration is not None:
-                broker.registration.directory_failed(self.files.directory_id(failed.path))
+            # One that could not even be opened is unknown to the controller.
+            if broker.registration is not None and failed.path in self.files.directory_ids:
+                broker.registration.directory_failed(self.files.directory_ids[failed.path])
         if failures and not any(each.is_online for each in broker.logs.directories.values()):
             raise NodeFailed("no log directory is left: see the lines above for what happened to each")
 
@@ -182,31 +251,36 @@ class Node:
             case Phase.ELECTING if self.control.is_ready:
                 self.phase = Phase.LOADING
             case Phase.LOADING:
-                self._load(now_ms)
+                self._load(now_ms, wall_ms)
             case Phase.JOINING:
                 self._join()
             case Phase.STOPPING:
-                self._stop(now_ms, wall_ms)
+                self._stop()
 
-    def _load(self, now_ms: int) -> None:
-        clock = self._ports.clock
+    def _load(self, now_ms: int, wall_ms: int) -> None:
+        clock = self.ports.clock
         until_ns = clock.monotonic_ns() + LOADING_NS
         while next(self.files.loading, None) is not None:
             if clock.monotonic_ns() > until_ns:
                 return
-        self._register(now_ms)
+        self._register(now_ms, wall_ms)
 
-    def _register(self, now_ms: int) -> None:
-        broker, entropy = self.broker, self._ports.entropy
-        broker.hosted.start(broker.image)
+    def _register(self, now_ms: int, wall_ms: int) -> None:
+        broker, entropy, files = self.broker, self.ports.entropy, self.files
+        config = cleaner_config(broker.config)
+        self.cleaner = self.config.cleaner = LogCleaner(broker.logs, self.ports.housekeeping, entropy, config, wall_ms)
+        directories = ReplicaDirectories(broker, files.directory_ids)
+        broker.logs.moves.may_commit = directories.may_commit
+        broker.hosted.start(broker.image, directories)
         broker.registration = Registration(
             broker,
             random_uuid(entropy),
             registered_endpoints(self._file_config, self._bound),
-            self.files.directory_ids,
+            list(files.directory_ids.values()),
             broker.logs.previous_broker_epoch,
+            files.cordoned_ids,
         )
-        self._add_tasks(now_ms)
+        add_tasks(self._periodic, broker, self.http, now_ms)
         self.phase = Phase.JOINING
 
     def _join(self) -> None:
@@ -218,63 +292,36 @@ class Node:
             registration.hurry()
         if registration.state is State.ACTIVE and not self.broker.hosted.is_behind and self.control.is_ready:
             self.phase = Phase.RUNNING
-            self._ports.network.serve(self.broker.accept)
-
-    def _add_tasks(self, now_ms: int) -> None:
-        broker, add = self.broker, self._periodic.add
-        logs, turn = broker.logs, broker.turn
-
-        def every(setting: Setting[int]) -> Callable[[], int]:
-            return lambda: broker.config.get(setting)
-
-        retention = every(log_settings.LOG_RETENTION_CHECK_INTERVAL_MS)
-        add(now_ms, retention, lambda: logs.begin_retention(turn.wall_ms))
-        add(now_ms, every(log_settings.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS), logs.begin_checkpoint)
-        expiry = every(transactions.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS)
-        add(now_ms, expiry, lambda: logs.begin_expiry(turn.wall_ms))
-        add(now_ms, lambda: IDLE_CHECK_MS, lambda: broker.connections.close_idle(turn.monotonic_ms))
-
-    # Metadata
+            self.ports.network.serve(self.broker.accept)
 
     def _apply(self, changes: Changes) -> None:
         broker = self.broker
         broker.image = self.control.image
         broker.generation += 1
-        brokers = (ConfigResource(ResourceType.BROKER, ""), ConfigResource(ResourceType.BROKER, str(broker.node_id)))
-        if any(resource in changes.configs for resource in brokers):
-            self._apply_config(*brokers)
+        self.config.follow(changes)
         if broker.registration is not None:  # before that, everything is looked at when the logs are there
             broker.hosted.apply(changes)
 
-    def _apply_config(self, cluster: ConfigResource, own: ConfigResource) -> None:
-        broker = self.broker
-        configs = broker.image.configs
-        applied = apply_dynamic(self._file_config, configs.get(cluster) or {}, configs.get(own) or {})
-        for problem in applied.problems:
-            self.events.config_problem(problem)
-        broker.reconfigure(applied.config)
-
     # Stopping
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything is on its way to the disk."""
+        is_cleaning = self.cleaner is not None and self.cleaner.is_busy
+        return self.broker.logs.is_flushing or self.control.is_busy or is_cleaning
 
     def begin_stop(self) -> None:
         """In order: what was acknowledged is on disk, the cluster knows that we are gone, the next start is quick."""
-        if self.phase in (Phase.STOPPING, Phase.STOPPED):
-            return
-        if self.broker.registration is not None:
-            self.broker.registration.leave()
-        self.phase = Phase.STOPPING
+        if self.phase not in (Phase.STOPPING, Phase.STOPPED):
+            self.phase = Phase.STOPPING
+            self._stopping = stop_steps(self)
+            self._stop_by_ms = self._rest_due_ms = 0
+            self._others_are_busy = True
 
-    def _stop(self, now_ms: int, wall_ms: int) -> None:
-        broker = self.broker
-        registration = broker.registration
-        if registration is not None and registration.state is not State.LEFT:
-            return
-        for connection in broker.connections.all():
-            broker.connections.close(connection)
-        if broker.logs.is_flushing or self.control.is_busy:
-            return
-        if registration is not None:
-            broker.logs.close(registration.broker_epoch, wall_ms)
-        self.control.resign(now_ms, wall_ms)
-        self.control.close(wall_ms)
-        self.phase = Phase.STOPPED
+    def _stop(self) -> None:
+        try:
+            self._stop_by_ms = next(self._stopping)
+        except StopIteration:
+            self.phase = Phase.STOPPED
+        except StorageFault as fault:
+            raise NodeFailed(f"the metadata log could not be closed: {fault}") from fault

@@ -48,6 +48,7 @@ class NodeConfig:
             broker.events.config_problem(problem)
         before, config = broker.config, applied.config
         broker.reconfigure(config)
+        broker.turn.is_eventful = True
         self._apply_to_logs(before, config)
         if self.cleaner is not None and cleaner_config(config) != cleaner_config(before):
             self.cleaner.reconfigure(cleaner_config(config))
@@ -58,8 +59,9 @@ class NodeConfig:
         limit = quotas.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
         if config.get(limit) != before.get(limit):
             logs.moves.limit(config.get(limit), turn.wall_ms)
-        if config.get(log.CORDONED_LOG_DIRS) != before.get(log.CORDONED_LOG_DIRS):
-            logs.cordoned = list(config.get(log.CORDONED_LOG_DIRS))
+        cordoned: tuple[str, ...] = config.get(log.CORDONED_LOG_DIRS)
+        if cordoned != tuple(logs.cordoned):
+            logs.cordoned = list(cordoned)
             if self._broker.registration is not None:
                 self._broker.registration.hurry()
 

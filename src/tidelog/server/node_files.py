@@ -43,6 +43,7 @@ class NotFormatted(Exception):
 @dataclass(slots=True)
 class NodeFiles:
     cluster_id: str
+    context: LogContext
     logs: Logs
     loading: Iterator[LoadProgress]
     progress: LoadProgress
@@ -50,15 +51,16 @@ class NodeFiles:
     metadata_directory_id: Uuid
     bootstrap: list[MetadataRecord]
     controller_listener: str
-    properties: Mapping[str, MetaProperties]
+    directory_ids: Mapping[str, Uuid]  # by path, of the log directories that could be opened
 
-    @property
-    def directory_ids(self) -> list[Uuid]:
-        found = (each.directory_id for each in self.properties.values())
-        return [each for each in found if each is not None]
+    def cordoned_ids(self) -> list[Uuid]:
+        cordoned = self.logs.cordoned
+        return [each for path, each in self.directory_ids.items() if path in cordoned or "*" in cordoned]
 
-    def directory_id(self, path: str) -> Uuid:
-        return self.properties[path].directory_id or NO_DIRECTORY_ID
+    def release(self) -> None:
+        """Without a stop in order: what a dead process leaves behind, but for its locks and descriptors."""
+        _release(self.context, self.logs)
+        self.metadata.log.release()
 
     def controller_endpoint(self, bound: Mapping[str, Address]) -> VoterEndpoint:
         """Where other voters would find this node's controller."""
@@ -86,6 +88,21 @@ def open_node_files(config: BrokerConfig, fs: FileSystem, config_of: ConfigOf, w
     cordoned: tuple[str, ...] = config.get(log_settings.CORDONED_LOG_DIRS)
     reserved_bytes = config.get(log_settings.LOG_DIR_RESERVED_BYTES)
     logs = Logs(context, config.log_dirs, config_of, reserved_bytes, cordoned)
+    try:
+        return _open(config, context, logs, wall_ms)
+    except BaseException:
+        _release(context, logs)
+        raise
+
+
+def _release(context: LogContext, logs: Logs) -> None:
+    context.descriptors.close()
+    for directory in logs.directories.values():
+        directory.release()
+
+
+def _open(config: BrokerConfig, context: LogContext, logs: Logs, wall_ms: int) -> NodeFiles:
+    fs = context.fs
     loading = logs.load(wall_ms)
     progress = next(loading)
     directory = metadata_directory(config)
@@ -97,6 +114,7 @@ def open_node_files(config: BrokerConfig, fs: FileSystem, config_of: ConfigOf, w
     )
     return NodeFiles(
         cluster_id,
+        context,
         logs,
         loading,
         progress,
@@ -104,7 +122,11 @@ def open_node_files(config: BrokerConfig, fs: FileSystem, config_of: ConfigOf, w
         properties[directory].directory_id or NO_DIRECTORY_ID,
         read_bootstrap(fs, directory),
         controller_listener(config),
-        {path: each for path, each in properties.items() if path in logs.directories},
+        {
+            path: each.directory_id
+            for path, each in properties.items()
+            if path in logs.directories and each.directory_id
+        },
     )
 
 

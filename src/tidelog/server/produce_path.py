@@ -157,6 +157,7 @@ class ProducePath:
         request = Request(sequence, 0, self.version, correlation_id, self.client_id, bytearray(), 0, 0)
         began_ns = connection.turn.began_ns
         context = RequestContext(connection, request, began_ns, began_ns)
+        context.handled_ns = connection.broker.clock.monotonic_ns()  # what follows is waiting
         partition = self.partition
         entry = Entry(partition.topic_partition, partition.topic_id, partition, append)
         return DelayedProduce(context, self.acks, self.timeout_ms, [entry])

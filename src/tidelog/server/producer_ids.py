@@ -51,4 +51,4 @@ class ProducerIds:
             return
         waiting, self._waiting = self._waiting, deque()
         for each in waiting:
-            each(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            each(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -1,11 +1,15 @@
 """Requests that wait: for replication or a sync (produce), for data (fetch), for a commit of the metadata log.
 
 An operation is told when something happened that it watches (`partition.Partition` keeps who watches it), and here
-when its time is up. One that completes earlier stays in the heap until its deadline, which costs less than finding it.
+when its time is up. One that completes earlier stays in the heap, which costs less than finding it; where those are
+more than half of it they are thrown out, since a deadline may be weeks away.
 """
 
-from heapq import heappop, heappush
-from typing import Protocol
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
+from typing import Final, Protocol
+
+SMALL: Final = 1_000  # operations: not worth looking through
 
 
 class Delayed(Protocol):
@@ -19,16 +23,24 @@ class Delayed(Protocol):
 class Purgatory:
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Delayed]] = []
+        self._clean_at = SMALL
         self._count = 0  # orders operations of one deadline, and keeps the heap from comparing them
 
     def __len__(self) -> int:
-        """Those that are done count until their deadline."""
+        """Some that are done are counted still."""
         return len(self._heap)
+
+    def waiting(self) -> Iterator[Delayed]:
+        return (operation for _deadline_ms, _count, operation in self._heap if not operation.is_done)
 
     def add(self, operation: Delayed, deadline_ms: int) -> None:
         """On the monotonic clock."""
         self._count += 1
         heappush(self._heap, (deadline_ms, self._count, operation))
+        if len(self._heap) > self._clean_at:
+            self._heap = [entry for entry in self._heap if not entry[2].is_done]
+            heapify(self._heap)
+            self._clean_at = max(SMALL, 2 * len(self._heap))
 
     @property
     def deadline_ms(self) -> int | None:

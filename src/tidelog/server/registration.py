@@ -5,7 +5,7 @@
 The controller is asked like any other; in a combined node it happens to be in the same process.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,12 +44,15 @@ class Registration:
         endpoints: Sequence[Endpoint],
         log_dirs: Sequence[Uuid],
         previous_broker_epoch: int,
+        cordoned: Callable[[], list[Uuid]],
     ) -> None:
         self._broker = broker
         self._incarnation_id = incarnation_id
         self._endpoints = endpoints
         self._log_dirs = list(log_dirs)
         self._previous_broker_epoch = previous_broker_epoch
+        self._cordoned = cordoned
+        self._wants_to_leave = False
         self._interval_ms = broker.config.get(node.BROKER_HEARTBEAT_INTERVAL_MS)
         self._is_waiting = False  # for an answer
         self._next_ms = 0
@@ -74,10 +77,11 @@ class Registration:
 
     def leave(self) -> None:
         """A controlled shutdown: the controller moves leaders away before it lets us go."""
+        self._wants_to_leave = True
         if self.state in (State.FENCED, State.ACTIVE):
             self.state = State.LEAVING
-            self._next_ms = 0
-        elif self.state is State.REGISTERING:
+            self.hurry()
+        elif self.state is State.REGISTERING and not self._is_waiting:
             self.state = State.LEFT
 
     def directory_failed(self, directory_id: Uuid) -> None:
@@ -120,10 +124,11 @@ class Registration:
         self._is_waiting = False
         if isinstance(answer, BrokerRegistrationResponse) and answer.error_code == ErrorCode.NONE:
             self.broker_epoch = answer.broker_epoch
-            if self.state is State.REGISTERING:
-                self.state = State.FENCED
-            self._next_ms = 0
+            self.state = State.LEAVING if self._wants_to_leave else State.FENCED
+            self.hurry()
             return
+        if self._wants_to_leave:
+            self.state = State.LEFT
         self._next_ms = self._broker.turn.monotonic_ms + RETRY_MS
         code = answer.error_code if isinstance(answer, BrokerRegistrationResponse) else answer
         if code != ErrorCode.NOT_CONTROLLER:
@@ -137,6 +142,7 @@ class Registration:
             want_fence=not self.is_ready,
             want_shut_down=self.state is State.LEAVING,
             offline_log_dirs=self.offline_log_dirs,
+            cordoned_log_dirs=self._cordoned() if self.is_ready else None,
         )
 
     def _answered(self, answer: Any) -> None:
@@ -146,12 +152,12 @@ class Registration:
             self._next_ms = soon_ms
             return
         if answer.error_code in (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED):
-            self.state = State.REGISTERING if self.state is not State.LEAVING else State.LEFT
-            self._next_ms = 0
+            self.state = State.LEFT if self._wants_to_leave else State.REGISTERING
+            self.hurry()
         elif answer.should_shut_down:
             self.state = State.LEFT
-        elif self.state is State.LEAVING:
-            self._next_ms = soon_ms
+        elif self._wants_to_leave:
+            self._next_ms = min(self._next_ms, soon_ms)
         elif answer.is_fenced:
             self.state = State.FENCED
             self._next_ms = soon_ms

@@ -88,6 +88,11 @@ class ReplicaDirectories:
             self._moving.pop((partition.topic_id, place.partition), None)
             self.look(partition, image)
 
+    def is_online(self, image: PartitionImage) -> bool:
+        """Whether the controller has it in one of the directories that work here."""
+        recorded, directories = image.directory_of(self._broker.node_id), self._broker.logs.directories
+        return any(each == recorded and directories[path].is_online for path, each in self._ids.items())
+
     def forget(self, topic_id: Uuid, index: int) -> None:
         self._to_tell.pop((topic_id, index), None)
         self._moving.pop((topic_id, index), None)

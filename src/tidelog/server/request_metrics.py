@@ -3,9 +3,11 @@
     queue      from the bytes' arrival to the handler: within a turn, the requests before it
     local      the handler
     remote     waiting for others: replicas, a sync, more data
-    response   from the answer to its handing over to the network
+    response   from the answer to its handing over to the network, at the end of the turn
+    total      all of it
 
-A turn answers most requests at one moment, so they are counted together, by turn and not by request.
+A turn hands over its answers at one moment: until then they are only noted. Requests of the produce path are counted
+together, a turn of them at a time; what they wait for and what they cost can not be told apart, so it is all `local`.
 """
 
 from bisect import bisect_left
@@ -36,7 +38,7 @@ class ApiMetrics:
     __slots__ = ("errors", "local", "queue", "remote", "response", "total")
 
     def __init__(self) -> None:
-        self.errors: dict[int, int] = {}
+        self.errors: dict[int, int] = {}  # by code, of requests that were refused as a whole
         self.queue = Histogram()
         self.local = Histogram()
         self.remote = Histogram()
@@ -47,9 +49,38 @@ class ApiMetrics:
 class RequestMetrics:
     def __init__(self) -> None:
         self.by_api: dict[int, ApiMetrics] = {}
+        # In this turn: who was answered, when it had arrived, when it was answered; and how many of them.
+        self._answered: list[tuple[ApiMetrics, int, int, int]] = []
 
     def of(self, api_key: int) -> ApiMetrics:
         found = self.by_api.get(api_key)
         if found is None:
             found = self.by_api[api_key] = ApiMetrics()
         return found
+
+    def answered(self, api_key: int, received_ns: int, started_ns: int, handled_ns: int, now_ns: int) -> None:
+        metrics = self.of(api_key)
+        metrics.queue.add(started_ns - received_ns)
+        metrics.local.add(handled_ns - started_ns)
+        metrics.remote.add(now_ns - handled_ns)
+        self._answered.append((metrics, received_ns, now_ns, 1))
+
+    def answered_quickly(self, api_key: int, count: int, began_ns: int, now_ns: int) -> None:
+        """Those of the produce path, in a turn that began then."""
+        metrics = self.of(api_key)
+        metrics.queue.add(0, count)
+        metrics.local.add(now_ns - began_ns, count)
+        metrics.remote.add(0, count)
+        self._answered.append((metrics, began_ns, now_ns, count))
+
+    def refused(self, api_key: int, code: int) -> None:
+        errors = self.of(api_key).errors
+        errors[code] = errors.get(code, 0) + 1
+
+    def sent(self, now_ns: int) -> None:
+        """The end of the turn: the answers have left."""
+        if self._answered:
+            for metrics, received_ns, answered_ns, count in self._answered:
+                metrics.response.add(now_ns - answered_ns, count)
+                metrics.total.add(now_ns - received_ns, count)
+            self._answered.clear()

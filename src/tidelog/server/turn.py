@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Final
 from tidelog.model.errors import ErrorCode
 from tidelog.ports.clock import Clock
 from tidelog.protocol.api import ApiKey
+from tidelog.server.metrics_turns import TurnTimes
 from tidelog.server.partition import ALL_REPLICAS, Partition
+from tidelog.server.request_metrics import RequestMetrics
 from tidelog.server.waiting import wake_waiters
 from tidelog.storage.log_append import Append
 from tidelog.storage.logs import Logs
@@ -44,6 +46,9 @@ class Turn:
         self.began_ns = clock.monotonic_ns()
         self._over_ns = self.began_ns + HANDLING_NS
         self.credit = 0  # to be spent before the next look at the clock
+        self.times = TurnTimes()
+        self.request_metrics = RequestMetrics()
+        self.is_eventful = False  # something was asked that others than the data path have to do
         self.connections: list[ClientConnection] = []  # that received something
         self.sending: list[ClientConnection] = []
         self.backlog: list[ClientConnection] = []
@@ -90,6 +95,11 @@ class Turn:
         for connection in self.connections:
             connection.end_turn()
         self.connections.clear()
+        self.request_metrics.sent(self._clock.monotonic_ns())
+
+    def note_time(self) -> None:
+        """The very end, after whatever else the node had to do."""
+        self.times.add(self._clock.monotonic_ns() - self.began_ns, self.monotonic_ms)
 
     def _write(self) -> None:
         appended, self.appended = self.appended, {}
@@ -103,6 +113,7 @@ class Turn:
         quick, self.quick = self.quick, []
         known: Partition | None = None
         high_watermark = acknowledgeable = log_start_offset = 0
+        delayed = 0
         for connection, sequence, correlation_id, append, path in quick:
             partition = path.partition
             if partition is not known:
@@ -114,11 +125,7 @@ class Turn:
                 connection.complete(sequence, [path.response(correlation_id, append, log_start_offset)])
             else:
                 self.produced.append(path.delayed(connection, sequence, correlation_id, append))
-        self._note_quick(quick[0][0], len(quick))
-
-    def _note_quick(self, one: "ClientConnection", count: int) -> None:
-        """They were answered at one moment, so they are counted together."""
-        took_ns = self._clock.monotonic_ns() - self.began_ns
-        metrics = one.broker.request_metrics.of(_PRODUCE)
-        metrics.local.add(took_ns, count)
-        metrics.total.add(took_ns, count)
+                delayed += 1
+        if len(quick) > delayed:  # they were answered at one moment, so they are counted together
+            now_ns = self._clock.monotonic_ns()
+            self.request_metrics.answered_quickly(_PRODUCE, len(quick) - delayed, self.began_ns, now_ns)

@@ -13,6 +13,10 @@ class PartitionWaiter(Protocol):
         """A partition that it watches has moved; whether it is done by that."""
         ...
 
+    def expire(self) -> None:
+        """Answer with what there is."""
+        ...
+
 
 def wake_waiters(partitions: Iterable[Partition]) -> None:
     """Those who wait for an acknowledgement or for data of these partitions. Who is done is forgotten, here and, when

@@ -49,7 +49,7 @@ class SimHost:
         self._sides: dict[ConnectionId, Side] = {}
         self._forgotten: list[Side] = []  # by a power loss, their peers still in the dark
         self._ended: dict[ConnectionId, tuple[Receiver, str]] = {}  # not told yet: `poll` is where receivers hear
-        self._acceptor: Acceptor | None = None
+        self._acceptors: dict[str | None, Acceptor] = {}  # by listener; None: of all others
 
     # The simulation's side
 
@@ -83,9 +83,19 @@ class SimHost:
             self._drop_unsent(side)
         self._sides.clear()
         self._listeners.clear()
-        self._acceptor = None
+        self._acceptors.clear()
         self._ended.clear()
         return sides
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a poll would end its wait: something has arrived, has ended, or can be sent on."""
+        sides = self._sides.values()
+        return bool(self._ended) or any(self._is_due(side) or self._can_send(side) for side in sides)
+
+    def _can_send(self, side: Side) -> bool:
+        has_room = side.outgoing.in_flight_bytes < self.network.settings.send_buffer_bytes
+        return side.connected and (side.waiting or bool(side.unsent)) and has_room
 
     def next_delivery_ms(self) -> int | None:
         wires = [side.incoming for side in self._sides.values() if not side.muted]
@@ -94,8 +104,11 @@ class SimHost:
 
     # The port
 
-    def serve(self, acceptor: Acceptor) -> None:
-        self._acceptor = acceptor
+    def serve(self, acceptor: Acceptor, listener: str | None = None) -> None:
+        self._acceptors[listener] = acceptor
+
+    def _acceptor_of(self, port: int) -> Acceptor | None:
+        return self._acceptors.get(self._listeners[port]) or self._acceptors.get(None)
 
     def poll(self) -> None:
         for side in list(self._sides.values()):
@@ -176,7 +189,13 @@ class SimHost:
             and not side.muted
             and wire.items[0].due_ms <= self._now()
             and self.network.passes(wire)
+            and not self._is_early(side)
         )
+
+    def _is_early(self, side: Side) -> bool:
+        """It waits in the backlog of a listener that nobody serves yet."""
+        is_new = side.incoming.items[0].kind is Kind.SYN
+        return is_new and side.port in self._listeners and self._acceptor_of(side.port) is None
 
     def _hand_over(self, side: Side, received: bytearray) -> None:
         """As many receives as the room asks for; a receiver may close its connection in between."""
@@ -208,11 +227,12 @@ class SimHost:
                 self._end(side, "reset" if side.connected else "refused")
 
     def _accept(self, side: Side) -> None:
-        assert self._acceptor is not None, f"{self.name} listens, and serves nobody"
+        acceptor = self._acceptor_of(side.port)
+        assert acceptor is not None, "it waits until there is one"
         side.connected = True
         side.outgoing.put(self._now(), Kind.ACK)
         peer, local = Address(side.incoming.source, EPHEMERAL_PORT), Address(self.name, side.port)
-        side.receiver = self._acceptor(Accepted(side.connection, self._listeners[side.port], peer, local))
+        side.receiver = acceptor(Accepted(side.connection, self._listeners[side.port], peer, local))
 
     # Sending
 

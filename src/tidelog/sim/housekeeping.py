@@ -54,6 +54,10 @@ class SimHousekeeping:
     # The simulation's side
 
     @property
+    def has_events(self) -> bool:
+        return bool(self._events)
+
+    @property
     def under_way(self) -> list[WorkId]:
         return list(self._workers)
 

@@ -5,7 +5,9 @@
     response = client.ask(MetadataRequest(topics=None), version=12)
     world.kill() or world.lose_power(); world.start()
 
-The same Node runs as in production; only the ports are simulated. Time passes only while somebody waits for something.
+The same Node runs as in production; only the ports are simulated. Time passes only while somebody waits for something,
+a millisecond at a time. As in production the node has a turn only when something is ready or its deadline has come: one
+that forgets a deadline is late here too. While it serves, nothing in a turn may wait for the disk (`forbids_waits`).
 """
 
 from collections.abc import Mapping
@@ -20,10 +22,14 @@ from tidelog.raft.voters import VoterEndpoint
 from tidelog.server.formatting import FormatRequest, format_log_dirs
 from tidelog.server.node import Node, Phase, Ports
 from tidelog.sim.clock import SimClock
+from tidelog.sim.disk import DiskSettings
 from tidelog.sim.entropy import SimEntropy
 from tidelog.sim.files import SimFileSystem
+from tidelog.sim.housekeeping import SimHousekeeping
 from tidelog.sim.network import SimNetwork
+from tidelog.sim.trace import Trace
 from tidelog.sim.wire import NetworkSettings
+from tidelog.storage.cleaner.cleaning import clean_log
 
 PORT: Final = 9092
 CONTROLLER_PORT: Final = 9093
@@ -91,18 +97,40 @@ class SimClient:
         self._world.client_host.close(self.connection)
 
 
+class BusyClock(SimClock):
+    """Work takes time, as the nanoseconds tell it: `look_ns` for every look at them. So slices come to their end, and
+    turns to theirs. Milliseconds are not touched by it."""
+
+    def __init__(self, look_ns: int) -> None:
+        super().__init__()
+        self.look_ns = look_ns
+        self._spent_ns = 0
+
+    def monotonic_ns(self) -> int:
+        self._spent_ns += self.look_ns
+        return super().monotonic_ns() + self._spent_ns
+
+
 class NodeWorld:
     def __init__(
-        self, seed: int = 1, overrides: Mapping[str, str] | None = None, network: NetworkSettings | None = None
+        self,
+        seed: int = 1,
+        overrides: Mapping[str, str] | None = None,
+        network: NetworkSettings | None = None,
+        disks: Mapping[str, DiskSettings] | None = None,
+        trace: Trace | None = None,
+        look_ns: int = 0,
     ) -> None:
-        self.clock = SimClock()
-        self.fs = SimFileSystem(self.clock, seed)
+        """`disks` by mount point. `trace` hears of every operation of the disks, and may end the world at one."""
+        self.clock = BusyClock(look_ns)
+        self.fs = SimFileSystem(self.clock, seed, disks or {"/disk": DiskSettings()}, trace=trace)
         self.network = SimNetwork(self.clock, seed, network)
         self.node_host, self.client_host = self.network.host("node"), self.network.host("client")
         self.overrides = dict(overrides or {})
         self._seed = seed
         self._lives = 0
         self.node: Node | None = None
+        self.turns = 0  # that the node has had
         self._format()
         self.start()
 
@@ -141,10 +169,12 @@ class NodeWorld:
 
     def start(self, *, until_running: bool = True) -> None:
         self._lives += 1
+        self.fs.forbids_waits = False
         self.node_host.listen(PORT, "PLAINTEXT")
         self.node_host.listen(CONTROLLER_PORT, "CONTROLLER")
         entropy = SimEntropy(self._seed * 1_000 + self._lives)
-        ports = Ports(self.clock, entropy, self.fs, self.node_host)
+        self.housekeeping = SimHousekeeping(self.fs, self._seed * 1_000 + self._lives, clean_log)
+        ports = Ports(self.clock, entropy, self.fs, self.node_host, self.housekeeping)
         bound = {"PLAINTEXT": Address("node", PORT), "CONTROLLER": Address("node", CONTROLLER_PORT)}
         self.node = Node(self.config(), ports, bound)
         if until_running:
@@ -155,6 +185,7 @@ class NodeWorld:
         self.running.begin_stop()
         self.wait_for(lambda: self.running.phase is Phase.STOPPED or None)
         self.node = None
+        self.fs.kill()
         self.node_host.kill()
 
     def kill(self) -> None:
@@ -175,10 +206,20 @@ class NodeWorld:
         return SimClient(self, port)
 
     def turn(self) -> None:
-        """Everybody once."""
+        """Everybody once who has a reason to."""
         if self.node is not None:
-            self.node.turn()
+            self.housekeeping.step()
+            if self._wakes(self.node):
+                self.turns += 1
+                self.fs.forbids_waits = self.node.phase in (Phase.JOINING, Phase.RUNNING)
+                self.node.turn()
         self.client_host.poll()
+
+    def _wakes(self, node: Node) -> bool:
+        now_ms, deadline_ms, completion_ms = self.clock.monotonic_ms(), node.deadline_ms, self.fs.next_completion_ms()
+        is_due = deadline_ms is not None and deadline_ms <= now_ms
+        is_completed = completion_ms is not None and completion_ms <= now_ms
+        return is_due or is_completed or self.node_host.is_ready or bool(self.housekeeping.has_events)
 
     def run(self, duration_ms: int) -> None:
         for _ in range(duration_ms):

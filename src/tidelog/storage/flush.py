@@ -35,6 +35,7 @@ class Begun:
     indexes_until: int
     tickets: dict[Ticket, None] = field(default_factory=dict)
     epochs: Ticket | None = None  # of these, the one of the epochs
+    took_ns: int = 0  # of the tickets that are done
 
 
 class Flush:
@@ -57,7 +58,7 @@ class Flush:
         self.unsynced_names: dict[str, None] = {}  # directories in which names were made
         self.unsynced_files: dict[str, None] = {}  # names of small files beside the segments
         self.unflushed_since_ms: int | None = None
-        self.is_new = False  # not even the name of the first segment is durable: see `Log.should_roll`
+        self.is_new = False  # not even the name of the first segment is durable: see `GroupCommit._next_run`
         self.is_asked_for = False  # by a roll: a sealed segment is synced soon, whatever the policy
         self.begun: Begun | None = None
 
@@ -132,6 +133,7 @@ class Flush:
             return None
         begun = self.begun
         del begun.tickets[completion.ticket]
+        begun.took_ns += completion.took_ns
         if completion.fault is not None:
             if completion.ticket != begun.epochs or not isinstance(completion.fault, DiskFull):
                 return completion.fault

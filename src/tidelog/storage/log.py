@@ -36,7 +36,7 @@ from tidelog.storage.producer_replay import snapshot_at_roll
 from tidelog.storage.producer_snapshots import ProducerSnapshots, take_snapshot
 from tidelog.storage.producer_state import ProducerState
 from tidelog.storage.producer_verification import VerificationGuard
-from tidelog.storage.segment import Incoming, Segment
+from tidelog.storage.segment import Segment
 from tidelog.storage.segment_indexes import IndexSettings
 from tidelog.storage.small_files import remove_if_present
 from tidelog.storage.validation import validate_and_assign
@@ -209,16 +209,6 @@ class Log:
         return self.flush.recovery_point if self.config.flush_messages == 1 else self.log_end_offset
 
     # What a commit is made of (`log_append`)
-
-    def should_roll(self, incoming: Incoming, now_ms: int) -> bool:
-        """A new log has one segment until its name is durable, however large that becomes: if a power loss took the
-        first and left the second, nothing would tell that the log has lost its beginning."""
-        config, active = self.config, self.segments.active
-        is_due = active.should_roll(now_ms, incoming, config.segment_bytes_max, config.segment_ms_max)
-        if is_due and self.flush.is_new:
-            self.flush.ask(self)
-            return not active.has_room_for(incoming)
-        return is_due
 
     def roll_files(self, base_offset: int, now_ms: int) -> None:
         """A new active segment; an empty one that begins there already will do."""

@@ -7,11 +7,15 @@ Nothing of the log changes while appends are staged: its end, its producers and 
 bytes are in the page cache. A write that fails takes the whole turn back, also what an earlier write of it put into a
 segment that was rolled since; every append of the turn is then answered KAFKA_STORAGE_ERROR.
 
-A *run* is what goes into one segment. The producers' changes are kept by run, because the snapshot that belongs to a
-roll is of the producers at that very offset.
+A *run* is what goes into one segment. How much that takes is worked out when the run begins: a batch costs three
+comparisons. The producers' changes are kept by run, because the snapshot that belongs to a roll is of the producers at
+that very offset.
+
+Compiled by mypyc: this runs once a batch.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidelog.model.errors import ErrorCode
@@ -22,34 +26,57 @@ from tidelog.storage.errors import UndoFault
 from tidelog.storage.producer_append import DuplicateBatch, ProducerAppend
 from tidelog.storage.producer_replay import index_aborted, snapshot_at_roll
 from tidelog.storage.producer_verification import VerificationGuard
-from tidelog.storage.segment import Incoming, Segment
+from tidelog.storage.segment import Segment
+from tidelog.storage.segment_facts import Room
 
 if TYPE_CHECKING:
     from tidelog.storage.log import Log
 
 
-@dataclass(slots=True)
+@dataclass(init=False, slots=True)
 class Append:
     """One request's append. `code` is None while it is staged; NONE says that it is written, which is not yet that it
     may be acknowledged (`Log.acknowledgeable_offset`)."""
 
     first_offset: int
     last_offset: int
-    log_append_time: int = NO_TIMESTAMP
-    code: ErrorCode | None = None
+    log_append_time: int
+    code: ErrorCode | None
+
+    def __init__(
+        self,
+        first_offset: int,
+        last_offset: int,
+        log_append_time: int = NO_TIMESTAMP,
+        code: ErrorCode | None = None,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.log_append_time = log_append_time
+        self.code = code
 
 
-@dataclass(slots=True)
 class Run:
     """What one write puts into one segment."""
 
-    producers: ProducerAppend
-    base_offset: int
-    rolls: bool  # the segment is new
-    size_bytes: int = 0
-    pieces: list[BytesLike] = field(default_factory=list)
-    batches: list[AppendedBatch] = field(default_factory=list)
-    segment: Segment | None = None  # once written
+    __slots__ = ("base_offset", "batches", "pieces", "producers", "rolls", "room", "segment", "size_bytes")
+
+    def __init__(self, producers: ProducerAppend, base_offset: int, room: Room, rolls: bool) -> None:
+        self.producers = producers
+        self.base_offset = base_offset
+        self.room = room  # of the segment, with nothing of the run in it yet
+        self.rolls = rolls  # the segment is new
+        self.size_bytes = 0
+        self.pieces: list[BytesLike] = []
+        self.batches: list[AppendedBatch] = []
+        self.segment: Segment | None = None  # once written
+
+    def takes(self, size_bytes: int, batches: Sequence[AppendedBatch]) -> bool:
+        last = batches[-1]
+        max_timestamp = last.max_timestamp
+        if len(batches) > 1:
+            max_timestamp = max([batch.max_timestamp for batch in batches])
+        return self.room.takes(self.size_bytes + size_bytes, last.last_offset, max_timestamp)
 
 
 class GroupCommit:
@@ -73,36 +100,69 @@ class GroupCommit:
         guard: VerificationGuard | None = None,
         transaction_version: int | None = None,
     ) -> Append | Refused:
-        run = self._run_for(validated, now_ms)
+        batches = validated.batches
+        run = self._take(batches, validated.size_bytes, origin, now_ms, guard, transaction_version)
         if isinstance(run, Refused):
             return run
-        outcome = run.producers.stage(validated.batches, origin, guard=guard, transaction_version=transaction_version)
-        if isinstance(outcome, Refused):
-            return outcome
-        if isinstance(outcome, DuplicateBatch):
-            return self._answer_again(outcome)
-        if not self._runs or run is not self._runs[-1]:
-            self._runs.append(run)
+        if isinstance(run, DuplicateBatch):
+            return self._answer_again(run)
         run.pieces += validated.pieces
-        run.batches += validated.batches
-        run.size_bytes += validated.size_bytes
-        self.end_offset = validated.last_offset + 1
-        append = Append(validated.first_offset, validated.last_offset, validated.log_append_time)
+        append = Append(batches[0].base_offset, batches[-1].last_offset, validated.log_append_time)
         self._appends.append(append)
         return append
 
     def stage_replicated(self, checked: Validated, now_ms: int) -> Append | Refused:
-        """Batches from a leader. A fetch may hold more than a segment does, so each batch is placed by itself."""
-        view = memoryview(checked.pieces[0])
-        position = 0
+        """Batches from a leader. A fetch may hold more than a segment does, so each batch is placed by itself; what
+        goes into the same segment is one piece. They share one fate: one answer is enough."""
+        view, start, position = memoryview(checked.pieces[0]), 0, 0
+        into: Run | None = None
+        refused: Refused | None = None
         for batch in checked.batches:
-            piece = view[position : position + batch.size_bytes]
+            run = self._take([batch], batch.size_bytes, AppendOrigin.REPLICATION, now_ms, None, None)
+            if not isinstance(run, Run):
+                assert isinstance(run, Refused), "a leader sends nothing twice"
+                refused = run
+                break
+            if into is not None and run is not into:
+                into.pieces.append(view[start:position])
+                start = position
+            into = run
             position += batch.size_bytes
-            staged = self.stage(Validated([batch], [piece], batch.size_bytes), AppendOrigin.REPLICATION, now_ms)
-            if isinstance(staged, Refused):
-                return staged
-        self._appends[-1].first_offset = checked.first_offset  # they share one fate: one answer is enough
-        return self._appends[-1]
+        if into is not None:
+            into.pieces.append(view[start:position])
+        if refused is not None:
+            return refused
+        append = Append(checked.first_offset, checked.last_offset)
+        self._appends.append(append)
+        return append
+
+    def _take(
+        self,
+        batches: Sequence[AppendedBatch],
+        size_bytes: int,
+        origin: AppendOrigin,
+        now_ms: int,
+        guard: VerificationGuard | None,
+        transaction_version: int | None,
+    ) -> Run | Refused | DuplicateBatch:
+        """The run that has them now; its pieces are for the caller to add."""
+        runs = self._runs
+        run: Run | Refused = runs[-1] if runs else self._first_run(now_ms)
+        assert isinstance(run, Run)
+        if not run.takes(size_bytes, batches):
+            run = self._next_run(run, batches, size_bytes)
+            if isinstance(run, Refused):
+                return run
+        if batches[0].producer_id >= 0 or len(batches) > 1:
+            outcome = run.producers.stage(batches, origin, guard=guard, transaction_version=transaction_version)
+            if outcome is not None:
+                return outcome
+        if not runs or run is not runs[-1]:
+            runs.append(run)
+        run.batches += batches
+        run.size_bytes += size_bytes
+        self.end_offset = batches[-1].last_offset + 1
+        return run
 
     def _answer_again(self, duplicate: DuplicateBatch) -> Append:
         """The offsets of the first time. Where that is a batch of this very turn, its fate is shared."""
@@ -113,46 +173,47 @@ class GroupCommit:
             self._appends.append(append)
         return append
 
-    def _run_for(self, validated: Validated, now_ms: int) -> Run | Refused:
-        """The run that takes this append: the last one, or a new one. It is not among the runs yet, since the
-        producers may refuse the append."""
+    # Runs. One is not among them before it has something: the producers may refuse the append.
+
+    def _first_run(self, now_ms: int) -> Run:
         log = self._log
-        last = self._runs[-1] if self._runs else None
-        if last is None:
-            incoming = Incoming(validated.size_bytes, validated.last_offset, validated.max_timestamp)
-            rolls = log.should_roll(incoming, now_ms)
-        else:
-            rolls = self._overflows(last, validated, now_ms)
-        if rolls and self._hides_loss(validated):
+        config = log.config
+        room = log.segments.active.room(now_ms, config.segment_bytes_max, config.segment_ms_max)
+        return Run(log.producers.begin(), self.end_offset, room, rolls=False)
+
+    def _next_run(self, run: Run, batches: Sequence[AppendedBatch], size_bytes: int) -> Run | Refused:
+        """These do not fit the run, so the log rolls. Unless it is new: it has one segment until the name of that is
+        durable, however large it becomes. If a power loss took the first segment and left the second, nothing would
+        tell that the log has lost its beginning."""
+        log = self._log
+        if log.flush.is_new:
+            log.flush.ask(log)
+            run.room = log.segments.active.room_at_most()
+            if run.takes(size_bytes, batches):
+                return run
+        first_offset, last_offset = batches[0].base_offset, batches[-1].last_offset
+        if self._hides_loss(last_offset):
             log.flush.ask(log)
             return Refused(
                 ErrorCode.KAFKA_STORAGE_ERROR,
-                f"{log.directory}: what precedes offset {validated.first_offset} is not durable yet",
+                f"{log.directory}: what precedes offset {first_offset} is not durable yet",
             )
-        if last is None:
-            return Run(log.producers.begin(), self._roll_offset(validated), rolls)
-        return Run(last.producers.follow(self.end_offset), self._roll_offset(validated), rolls=True) if rolls else last
+        # A new segment begins where the log ends, even if its first batch (of a follower) begins later: so recovery can
+        # tell a segment whose end was lost from one that has nothing more. Unless that is too far away.
+        base_offset = self.end_offset if last_offset - self.end_offset <= MAX_INT32 else first_offset
+        room = Room(log.config.segment_bytes_max, base_offset + MAX_INT32)
+        producers = run.producers.follow(self.end_offset) if run.batches else run.producers
+        return Run(producers, base_offset, room, rolls=True)
 
-    def _hides_loss(self, validated: Validated) -> bool:
+    def _hides_loss(self, last_offset: int) -> bool:
         """A segment that begins too far behind the one before it looks the same to recovery as one whose predecessors
         a power loss has taken. So it is made only when all before it is durable: rare, and the sender comes again."""
         durable_to = self._log.flush.recovery_point
         if self._log.flush.is_new:
             return True
-        return validated.last_offset - durable_to > MAX_INT32 and durable_to < self.end_offset
+        return last_offset - durable_to > MAX_INT32 and durable_to < self.end_offset
 
-    def _roll_offset(self, validated: Validated) -> int:
-        """A new segment begins where the log ends, even if its first batch (of a follower) begins later: so recovery
-        can tell a segment whose end was lost from one that has nothing more. Unless that is too far away."""
-        is_near = validated.last_offset - self.end_offset <= MAX_INT32
-        return self.end_offset if is_near else validated.first_offset
-
-    def _overflows(self, run: Run, validated: Validated, now_ms: int) -> bool:
-        size = run.size_bytes + validated.size_bytes
-        if run.rolls:
-            too_far = validated.last_offset - run.base_offset > MAX_INT32
-            return size > self._log.config.segment_bytes_max or too_far
-        return self._log.should_roll(Incoming(size, validated.last_offset, validated.max_timestamp), now_ms)
+    # At the end of the turn
 
     def commit(self, now_ms: int) -> StorageFault | None:
         """Write, and settle every append of the turn. A fault that comes back has been undone, and the log goes on if
@@ -186,8 +247,11 @@ class GroupCommit:
         assert run.segment is not None
         if run.rolls:
             snapshot_at_roll(log, run.base_offset)
+        epoch = log.epochs.latest_epoch
         for batch in run.batches:
-            log.assign_epoch(batch.leader_epoch, batch.base_offset)
+            if batch.leader_epoch != epoch:
+                log.assign_epoch(batch.leader_epoch, batch.base_offset)
+                epoch = log.epochs.latest_epoch
         end_offset = run.batches[-1].last_offset + 1
         index_aborted(run.segment, log.producers.commit(run.producers, end_offset))
         log.advance_end(end_offset, now_ms)

@@ -146,7 +146,8 @@ class LogDirectory:
         yield from self._log_starts.write(self._current_log_starts)
 
     def _current_recovery_points(self) -> Offsets:
-        """A log that was set aside keeps what it had: it is what its damage was found by."""
+        """A log that was set aside keeps what it had: it is what its damage was found by. So does one that a power loss
+        may bring back."""
         offsets = {each: log.flush.checkpoint for each, log in self._all_logs().items()}
         return offsets | self._kept(self._recovery_points)
 
@@ -163,7 +164,7 @@ class LogDirectory:
         return {each: log.high_watermark for each, log in self._all_logs().items()}
 
     def _kept(self, checkpoint: OffsetsCheckpoint) -> Offsets:
-        kept = [*self.corrupt, *self.moved_away]
+        kept = [*self.corrupt, *self.moved_away, *self.leaving]
         return {each: checkpoint.durable[each] for each in kept if each in checkpoint.durable}
 
     def durable_log_start(self, partition: TopicPartition) -> int:

@@ -103,16 +103,22 @@ def create_log(
     id included: no record counts as durable before it."""
     context.fs.make_directory(directory)
     log = _log(context, directory, topic_partition, config, LogSegments(), LeaderEpochs(), [], StoredOffsets())
-    log.topic_id = topic_id
     if topic_id is not None:
-        write_whole(context.fs, join(directory, PARTITION_METADATA), encode_partition_metadata(topic_id))
-        log.flush.unsynced_files[PARTITION_METADATA] = None
+        give_topic_id(log, topic_id)
     log.segments.add(log.create_segment(start_offset, now_ms))
     if start_offset:
         log.begin_at(start_offset)
     log.flush.note_names([parent_of(directory)])
     log.flush.is_new = True
     return log
+
+
+def give_topic_id(log: Log, topic_id: Uuid) -> None:
+    """Before its first record: so that after the death of a process, records have an owner."""
+    write_whole(log.fs, join(log.directory, PARTITION_METADATA), encode_partition_metadata(topic_id))
+    log.flush.unsynced_files[PARTITION_METADATA] = None
+    log.flush.note_names([log.directory])
+    log.topic_id = topic_id
 
 
 def load_log(

@@ -98,6 +98,10 @@ class LogMoves:
 
     # Asking
 
+    @property
+    def is_active(self) -> bool:
+        return bool(self._moves)
+
     def is_moving(self, partition: TopicPartition) -> bool:
         """The cleaner leaves a log alone meanwhile: it would clean what is copied and deleted."""
         return partition in self._moves

@@ -31,6 +31,10 @@ class Cut(NamedTuple):
     offset: int  # where it ends then
     is_whole: bool  # everything goes, and the log begins anew at the offset
 
+    @property
+    def takes_anything(self) -> bool:
+        return self.is_whole or self.offset < self.log.log_end_offset
+
 
 def truncation(directory: LogDirectory, cuts: Sequence[Cut], now_ms: int, after: Sequence[Operation]) -> Steps:
     """These logs of one directory, one after another, and `after` earlier cuts of the same logs. A fault in the middle

@@ -16,13 +16,14 @@ from typing import Final, NamedTuple
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.ports.errors import StorageFault
-from tidelog.ports.files import Completion, Ticket
+from tidelog.ports.files import Completion
 from tidelog.ports.paths import join, parent_of
+from tidelog.storage.flushes import Flushes
 from tidelog.storage.log import Log
 from tidelog.storage.log_append import survives
 from tidelog.storage.log_directory import NO_BROKER_EPOCH, LogDirectory, emptiest
 from tidelog.storage.log_housekeeping import producer_expiry, removal, retention
-from tidelog.storage.log_loader import LogContext, create_log
+from tidelog.storage.log_loader import LogContext, create_log, give_topic_id
 from tidelog.storage.log_moves import LogMoves, MoveHooks
 from tidelog.storage.log_truncation import Cut, cut_of, settle, truncation
 from tidelog.storage.logs_loading import ConfigOf, LoadProgress, load_logs
@@ -72,11 +73,11 @@ class Logs:
         self.directories = {path: LogDirectory(context.fs, path, reserved_bytes) for path in paths}
         self.cordoned = list(cordoned)
         self.failures: list[DirectoryFailed] = []  # not told to anybody yet: the server takes them out
-        self._flushes: dict[Ticket, Log] = {}
+        self._flushes = Flushes()
         self._deleted: list[DeletedDirectory] = []
         self._now_ms = 0  # as it was told last
         self._operations = Operations(self._operation_failed)
-        hooks = MoveHooks(self._operations.begin, self._fail, self._forget_flushes, self._retire)
+        hooks = MoveHooks(self._operations.begin, self._fail, lambda log: self._flushes.forget([log]), self._retire)
         self.moves = LogMoves(context, self.directories, config_of, hooks)
         self._cutting: dict[Log, Operation] = {}  # the latest truncation of a log
         self._checkpoints: dict[str, Operation] = {}
@@ -104,7 +105,7 @@ class Logs:
     @property
     def is_flushing(self) -> bool:
         """Whether anything is under way: a flush, or an operation."""
-        return bool(self._flushes) or len(self._operations) > 0
+        return len(self._flushes) > 0 or len(self._operations) > 0
 
     def close(self, broker_epoch: int, now_ms: int) -> None:
         """In order. Nothing may be under way: go on with `complete` and `work` until `is_flushing` is false."""
@@ -138,6 +139,8 @@ class Logs:
         found = self.find(partition)
         if isinstance(found, Log) and found.topic_id not in (None, topic_id):
             return ErrorCode.INCONSISTENT_TOPIC_ID  # an earlier topic of that name: it has to be deleted first
+        if isinstance(found, Log) and found.topic_id is None:
+            return self._with_topic_id(found, topic_id)
         if found != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             return found
         directory = self._home_of(partition)
@@ -153,6 +156,14 @@ class Logs:
             self.report(directory.path, fault)
             return ErrorCode.KAFKA_STORAGE_ERROR
         directory.logs[partition] = log
+        return log
+
+    def _with_topic_id(self, log: Log, topic_id: Uuid) -> Log | ErrorCode:
+        try:
+            give_topic_id(log, topic_id)
+        except StorageFault as fault:
+            self.report(self._directory_of(log).path, fault)
+            return ErrorCode.KAFKA_STORAGE_ERROR
         return log
 
     def begin_create(self, wanted: Mapping[TopicPartition, Uuid], now_ms: int) -> "Creation":
@@ -188,7 +199,7 @@ class Logs:
         directory = self._directory_of(log)
         path = join(directory.path, marked_directory(*partition, unique, state))
         log.abandon()
-        self._forget_flushes(log)
+        self._flushes.forget([log])
         del directory.logs[partition]
         try:
             self._context.descriptors.drop_under(log.directory)
@@ -227,11 +238,10 @@ class Logs:
         for directory in self._online():
             own = {directory.logs[each]: offset for each, offset in offsets.items() if each in directory.logs}
             cuts = [cut_of(log, offset, is_whole=is_whole) for log, offset in own.items()]
-            for log in (cut.log for cut in cuts if not _cuts_anything(cut)):
+            for log in (cut.log for cut in cuts if not cut.takes_anything):
                 log.epochs.truncate_from_end(log.log_end_offset)
-            cuts = [cut for cut in cuts if _cuts_anything(cut)]
-            if cuts:
-                begun.append(self._begin_cuts(directory, cuts, now_ms))
+            if any(cut.takes_anything for cut in cuts):
+                begun.append(self._begin_cuts(directory, [cut for cut in cuts if cut.takes_anything], now_ms))
         return begun
 
     def _begin_cuts(self, directory: LogDirectory, cuts: Sequence[Cut], now_ms: int) -> Operation:
@@ -254,9 +264,6 @@ class Logs:
 
     def _home_of(self, partition: TopicPartition) -> LogDirectory | None:
         return self.moves.preferred(partition) or emptiest(self.directories.values(), self.cordoned)
-
-    def _forget_flushes(self, log: Log) -> None:
-        self._flushes = {ticket: each for ticket, each in self._flushes.items() if each is not log}
 
     def _retire(self, log: Log) -> None:
         self._deleted.append(DeletedDirectory(self._now_ms + log.config.file_delete_delay_ms, log.directory))
@@ -297,8 +304,7 @@ class Logs:
 
     def _flush_if_due(self, directory: LogDirectory, log: Log, now_ms: int) -> None:
         try:
-            if log.flush.is_due(log, now_ms):
-                self._flushes.update(dict.fromkeys(log.flush.begin(log), log))
+            self._flushes.begin_if_due(log, now_ms)
         except StorageFault as fault:
             self._fail(directory, fault)
 
@@ -308,11 +314,11 @@ class Logs:
         advanced: dict[Log, None] = {}
         for completion in completions:
             self._operations.complete(completion)
-            log = self._flushes.pop(completion.ticket, None)
-            if log is None:
+            flushed = self._flushes.complete(completion)
+            if flushed is None:
                 continue
+            log, fault = flushed
             directory = self._directory_of(log)
-            fault = log.flush.complete(log, completion)
             if fault is not None:
                 self._fail(directory, fault)
             elif log.flush.begun is None and directory.is_online:
@@ -320,6 +326,11 @@ class Logs:
                     advanced[log] = None
                 self._flush_if_due(directory, log, now_ms)
         return list(advanced)
+
+    def take_flush_times_ns(self) -> list[int]:
+        """How long the flushes took that were completed since the last call: the syncs of each log, added up."""
+        taken, self._flushes.durations_ns = self._flushes.durations_ns, []
+        return taken
 
     # From time to time
 
@@ -383,8 +394,7 @@ class Logs:
     def _tell_if_failed(self, directory: LogDirectory) -> None:
         if directory.fault is not None:
             self.failures.append(DirectoryFailed(directory.path, directory.fault, list(directory.logs)))
-            gone = {id(log) for log in (*directory.logs.values(), *directory.futures.values())}
-            self._flushes = {ticket: log for ticket, log in self._flushes.items() if id(log) not in gone}
+            self._flushes.forget([*directory.logs.values(), *directory.futures.values()])
             self._operations.drop(directory.path, directory.fault)
             self.moves.directory_failed(directory)
 
@@ -393,7 +403,3 @@ class Logs:
 
     def _online(self) -> list[LogDirectory]:
         return [directory for directory in self.directories.values() if directory.is_online]
-
-
-def _cuts_anything(cut: Cut) -> bool:
-    return cut.is_whole or cut.offset < cut.log.log_end_offset

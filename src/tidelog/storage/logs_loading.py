@@ -13,10 +13,11 @@ from tidelog.ports.errors import LockHeld, StorageFault
 from tidelog.ports.paths import join
 from tidelog.storage.errors import LogError, way_out
 from tidelog.storage.log_directory import LogDirectory
-from tidelog.storage.log_loader import LogContext, load_log
+from tidelog.storage.log_loader import LoadedLog, LogContext, load_log
 from tidelog.storage.names import LOG_SUFFIX, DirectoryState, parse_segment_name
 from tidelog.storage.partition_directories import FoundDirectory, Partitions, find_directories, resolve
 from tidelog.storage.recovery import Truncation
+from tidelog.storage.truncation_at_start import begin_anew_at_start
 
 ConfigOf = Callable[[str], TopicConfig]  # by topic
 
@@ -110,6 +111,7 @@ def _load(context: LogContext, found: FoundDirectory, config_of: ConfigOf, progr
             progress.started_ms,
             is_clean=directory.was_clean,
         )
+        _drop_unowned(loaded, directory, progress.started_ms)
     except LogError as error:
         _set_aside(found, error, progress)
     except StorageFault as fault:
@@ -120,6 +122,16 @@ def _load(context: LogContext, found: FoundDirectory, config_of: ConfigOf, progr
         (directory.futures if is_future else directory.logs)[partition] = loaded.log
         progress.truncations += [(partition, each) for each in loaded.truncations]
         progress.problems += loaded.problems
+
+
+def _drop_unowned(loaded: LoadedLog, directory: LogDirectory, now_ms: int) -> None:
+    """The topic's id is written before the first record and synced with the first flush. A log without one was brought
+    back by a power loss before that: nothing in it was durable, and its topic may have been deleted and made anew."""
+    log = loaded.log
+    was_flushed = directory.was_clean or directory.stored_offsets(log.topic_partition).recovery_point > 0
+    if log.topic_id is None and not was_flushed and log.size_bytes:
+        begin_anew_at_start(log, log.log_start_offset, now_ms)
+        loaded.problems.append(f"{log.directory}: never flushed, and of a topic that nobody knows; emptied")
 
 
 def _set_aside(found: FoundDirectory, error: LogError, progress: LoadProgress) -> None:

@@ -2,10 +2,13 @@
 
 Entries and batches never change: an append makes a new entry, so an append that is not written is undone by forgetting
 it, and an entry may be handed to anyone (a snapshot, the cleaner, DescribeProducers) without a copy.
+
+Compiled by mypyc: an idempotent producer's batch makes one of each. (`__init__` is written out because the one that
+`dataclass` makes is not compiled.)
 """
 
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from tidelog.records.header import MAX_INT32, NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP
 from tidelog.storage.appended import AppendedBatch
@@ -16,13 +19,20 @@ NO_COORDINATOR_EPOCH: Final = -1
 NO_OFFSET: Final = -1
 
 
-class BatchMetadata(NamedTuple):
+@dataclass(init=False, slots=True)
+class BatchMetadata:
     """One batch in the window of duplicates, as a snapshot keeps it."""
 
     last_sequence: int
     last_offset: int
     offset_delta: int
     timestamp: int
+
+    def __init__(self, last_sequence: int, last_offset: int, offset_delta: int, timestamp: int) -> None:
+        self.last_sequence = last_sequence
+        self.last_offset = last_offset
+        self.offset_delta = offset_delta
+        self.timestamp = timestamp
 
     @property
     def first_sequence(self) -> int:
@@ -33,14 +43,30 @@ class BatchMetadata(NamedTuple):
         return self.last_offset - self.offset_delta
 
 
-@dataclass(slots=True)
+@dataclass(init=False, slots=True)
 class ProducerEntry:
     producer_id: int
-    producer_epoch: int = NO_PRODUCER_EPOCH
-    coordinator_epoch: int = NO_COORDINATOR_EPOCH  # of the last transaction marker
-    last_timestamp: int = NO_TIMESTAMP  # of the last batch or marker: expiry counts from it
-    current_txn_first_offset: int | None = None
-    batches: tuple[BatchMetadata, ...] = ()  # oldest first, all of `producer_epoch`
+    producer_epoch: int
+    coordinator_epoch: int  # of the last transaction marker
+    last_timestamp: int  # of the last batch or marker: expiry counts from it
+    current_txn_first_offset: int | None
+    batches: tuple[BatchMetadata, ...]  # oldest first, all of `producer_epoch`
+
+    def __init__(
+        self,
+        producer_id: int,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        coordinator_epoch: int = NO_COORDINATOR_EPOCH,
+        last_timestamp: int = NO_TIMESTAMP,
+        current_txn_first_offset: int | None = None,
+        batches: tuple[BatchMetadata, ...] = (),
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.coordinator_epoch = coordinator_epoch
+        self.last_timestamp = last_timestamp
+        self.current_txn_first_offset = current_txn_first_offset
+        self.batches = batches
 
     @property
     def last_sequence(self) -> int:
@@ -82,11 +108,5 @@ class ProducerEntry:
     def with_marker(self, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> "ProducerEntry":
         """After the end of a transaction. A marker of the same epoch (before transaction version 2) keeps the window:
         the producer's sequence goes on."""
-        return replace(
-            self,
-            producer_epoch=producer_epoch,
-            coordinator_epoch=coordinator_epoch,
-            last_timestamp=timestamp,
-            current_txn_first_offset=None,
-            batches=self.batches if producer_epoch == self.producer_epoch else (),
-        )
+        batches = self.batches if producer_epoch == self.producer_epoch else ()
+        return ProducerEntry(self.producer_id, producer_epoch, coordinator_epoch, timestamp, None, batches)

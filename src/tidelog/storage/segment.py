@@ -10,6 +10,7 @@
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from tidelog.ports.files import Buffer, FileRange, Ticket
 from tidelog.records.header import NO_TIMESTAMP
@@ -17,7 +18,7 @@ from tidelog.storage.appended import AppendedBatch
 from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.errors import CorruptSegmentError, SegmentOverflowError
 from tidelog.storage.names import LOG_SUFFIX, MAX_INT32, MAX_INT64, NO_SUFFIX, SEGMENT_KINDS
-from tidelog.storage.segment_facts import Incoming, Located, RecoveredSegment
+from tidelog.storage.segment_facts import Located, RecoveredSegment, Room
 from tidelog.storage.segment_files import SegmentFiles
 from tidelog.storage.segment_indexes import DEFAULT_INDEX_SETTINGS, IndexSettings, SegmentIndexes
 from tidelog.storage.segment_log import SegmentLog
@@ -34,7 +35,9 @@ from tidelog.storage.segment_search import (
 )
 from tidelog.storage.transaction_index import AbortedTxn
 
-__all__ = ["Incoming", "IndexSettings", "Located", "RecoveredSegment", "Segment"]
+__all__ = ["IndexSettings", "Located", "RecoveredSegment", "Segment"]
+
+NO_ROOM: Final = -1
 
 
 class Segment:
@@ -145,24 +148,24 @@ class Segment:
         """Whether the offset is near enough to the base for 32 bits."""
         return self.indexes.offset.can_hold(last_offset)
 
-    def has_room_for(self, incoming: Incoming) -> bool:
+    def room(self, now_ms: int, segment_bytes: int, segment_ms: int) -> Room:
+        """How much more belongs in here: by size, by age, as long as there is room in the indexes, and as far as the
+        offsets are near enough to the base for 32 bits."""
+        last_offset = self.base_offset + MAX_INT32
+        if self.indexes.is_full:
+            return Room(NO_ROOM, last_offset)
+        room_bytes, lifetime_ms = segment_bytes - self.size_bytes, segment_ms - self.roll_jitter_ms
+        if not self.size_bytes:
+            return Room(room_bytes, last_offset)
+        # By the records' own time where they have one, so that a log that is copied rolls as the original did.
+        first_timestamp = self.first_timestamp()
+        if first_timestamp >= 0:
+            return Room(room_bytes, last_offset, first_timestamp + lifetime_ms)
+        return Room(room_bytes if now_ms - self.created_ms <= lifetime_ms else NO_ROOM, last_offset)
+
+    def room_at_most(self) -> Room:
         """As far as the 32 bits of offsets and positions go."""
-        return self.can_hold(incoming.last_offset) and self.size_bytes + incoming.size_bytes <= MAX_INT32
-
-    def should_roll(self, now_ms: int, incoming: Incoming, segment_bytes: int, segment_ms: int) -> bool:
-        """Whether this batch belongs into a new segment: by size, by age, for want of room in an index, or because
-        its offsets are too far from the base."""
-        return (
-            self.size_bytes > segment_bytes - incoming.size_bytes
-            or (self.size_bytes > 0 and self._age_ms(now_ms, incoming.max_timestamp) > segment_ms - self.roll_jitter_ms)
-            or self.indexes.is_full
-            or not self.can_hold(incoming.last_offset)
-        )
-
-    def _age_ms(self, now_ms: int, timestamp: int) -> int:
-        """By the records' own time where they have one, so that a log that is copied rolls as the original did."""
-        first = self.first_timestamp()
-        return timestamp - first if first >= 0 else now_ms - self.created_ms
+        return Room(MAX_INT32 - self.size_bytes, self.base_offset + MAX_INT32)
 
     def append(self, pieces: Sequence[Buffer], batches: Sequence[AppendedBatch]) -> None:
         """Write the pieces, which are these batches one after another. See `SegmentLog.append` for faults; after one,
@@ -175,9 +178,7 @@ class Segment:
         self.indexes.spill()  # before the log is written: a fault here has nothing to undo
         self._log.append(pieces, size_bytes)
         self._indexes_are_synced = False
-        for batch in batches:
-            self.indexes.note_batch(position, batch.last_offset, batch.max_timestamp, batch.size_bytes)
-            position += batch.size_bytes
+        self.indexes.note_appended(position, batches)
 
     def append_aborted(self, aborted: AbortedTxn) -> None:
         """An abort marker has been appended here."""

@@ -1,6 +1,9 @@
-"""What a segment tells about itself, and what it is told about what comes: plain values."""
+"""What a segment tells about itself, and what it is told about what comes: plain values. Compiled by mypyc."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
+
+from tidelog.storage.names import MAX_INT64
 
 
 class Located(NamedTuple):
@@ -16,9 +19,18 @@ class RecoveredSegment(NamedTuple):
     next_offset: int
 
 
-class Incoming(NamedTuple):
-    """What is about to be appended, as far as rolling asks."""
+@dataclass(init=False, slots=True)
+class Room:
+    """What a segment takes before the log has to roll: so many bytes, no offset and no timestamp past these."""
 
     size_bytes: int
     last_offset: int
     max_timestamp: int
+
+    def __init__(self, size_bytes: int, last_offset: int, max_timestamp: int = MAX_INT64) -> None:
+        self.size_bytes = size_bytes
+        self.last_offset = last_offset
+        self.max_timestamp = max_timestamp
+
+    def takes(self, size_bytes: int, last_offset: int, max_timestamp: int) -> bool:
+        return size_bytes <= self.size_bytes and last_offset <= self.last_offset and max_timestamp <= self.max_timestamp

@@ -5,10 +5,12 @@ the batch that is next, and the time index the largest timestamp so far, if it i
 memory; `spill` and `write` bring it to the files.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tidelog.records.header import NO_TIMESTAMP
 from tidelog.records.kernels_walk import BatchIndex
+from tidelog.storage.appended import AppendedBatch
 from tidelog.storage.index_file import IndexFile
 from tidelog.storage.kernels_scan import entries_due
 from tidelog.storage.names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
@@ -29,7 +31,17 @@ DEFAULT_INDEX_SETTINGS: Final = IndexSettings(interval_bytes=4096, max_bytes=10 
 
 
 class SegmentIndexes:
-    __slots__ = ("_bytes_since_entry", "_interval_bytes", "_largest", "is_written", "offset", "time", "transaction")
+    __slots__ = (
+        "_bytes_since_entry",
+        "_interval_bytes",
+        "_knows_largest",
+        "_largest_offset",
+        "_largest_timestamp",
+        "is_written",
+        "offset",
+        "time",
+        "transaction",
+    )
 
     def __init__(self, files: SegmentFiles, settings: IndexSettings) -> None:
         self.offset = OffsetIndex(files, settings.max_bytes)
@@ -38,7 +50,9 @@ class SegmentIndexes:
         self.is_written = True  # the files have everything, the largest timestamp included
         self._interval_bytes = settings.interval_bytes
         self._bytes_since_entry = 0
-        self._largest: TimestampOffset | None = None  # not read yet
+        self._knows_largest = False  # not read yet
+        self._largest_timestamp = NO_TIMESTAMP
+        self._largest_offset = files.base_offset
 
     @property
     def is_full(self) -> bool:
@@ -46,23 +60,31 @@ class SegmentIndexes:
 
     def largest(self) -> TimestampOffset:
         """The largest timestamp, with the last offset of the first batch that has it; (-1, base offset) for none."""
-        if self._largest is None:
-            self._largest = self.time.last_entry()
-        return self._largest
+        self._know_largest()
+        return TimestampOffset(self._largest_timestamp, self._largest_offset)
+
+    def _know_largest(self) -> None:
+        if not self._knows_largest:
+            self.correct_largest(self.time.last_entry())
 
     def correct_largest(self, largest: TimestampOffset) -> None:
         """After a truncation, which may have taken it away; the log knows what is left."""
-        self._largest = largest
+        self._knows_largest = True
+        self._largest_timestamp, self._largest_offset = largest
 
-    def note_batch(self, position: int, last_offset: int, max_timestamp: int, size_bytes: int) -> None:
-        """The log has a further batch. A full index gets no more entries: lookups walk further, and are right."""
+    def note_appended(self, position: int, batches: Sequence[AppendedBatch]) -> None:
+        """The log has these, from `position` on. A full index gets no more entries: lookups walk further, and are
+        right."""
         self.is_written = False
-        if max_timestamp > self.largest().timestamp:
-            self._largest = TimestampOffset(max_timestamp, last_offset)
-        if self._bytes_since_entry > self._interval_bytes:
-            self._add_entries(position, last_offset)
-            self._bytes_since_entry = 0
-        self._bytes_since_entry += size_bytes
+        self._know_largest()
+        for batch in batches:
+            if batch.max_timestamp > self._largest_timestamp:
+                self._largest_timestamp, self._largest_offset = batch.max_timestamp, batch.last_offset
+            if self._bytes_since_entry > self._interval_bytes:
+                self._add_entries(position, batch.last_offset)
+                self._bytes_since_entry = 0
+            self._bytes_since_entry += batch.size_bytes
+            position += batch.size_bytes
 
     def note_batches(self, position: int, batches: BatchIndex) -> None:
         """The same for many at once, which lie in the file from `position` on."""
@@ -78,14 +100,14 @@ class SegmentIndexes:
         )
         self.offset.append_entries(due.offset_entries)
         self.time.append_entries(due.time_entries)
-        self._largest = TimestampOffset(due.timestamp, due.offset)
+        self.correct_largest(TimestampOffset(due.timestamp, due.offset))
         self._bytes_since_entry = due.bytes_since_entry
 
     def _add_entries(self, position: int, last_offset: int) -> None:
         if not self.offset.is_full:
             self.offset.append(last_offset, position)
         if not self.time.is_full:
-            self.time.maybe_append(*self.largest())
+            self.time.maybe_append(self._largest_timestamp, self._largest_offset)
 
     def note_aborted(self, aborted: AbortedTxn) -> None:
         self.is_written = False
@@ -102,7 +124,7 @@ class SegmentIndexes:
         """Empty, to be built anew."""
         self.is_written = False
         self._bytes_since_entry = 0
-        self._largest = TimestampOffset(NO_TIMESTAMP, self.offset.base_offset)
+        self.correct_largest(TimestampOffset(NO_TIMESTAMP, self.offset.base_offset))
         for index in self._all():
             index.reset()
 

@@ -39,7 +39,9 @@ class SegmentLog:
         be brought back to that."""
         file, position = self.open(), self.size_bytes
         try:
-            end = write_fully(file, position, pieces)
+            end = position + file.write_at(position, pieces)
+            if end < position + size_bytes:  # short, which is rare
+                end = write_fully(file, end, [b"".join(pieces)[end - position :]])
         except StorageFault as fault:
             self.is_synced = False
             _undo(file, position, fault)

@@ -7,12 +7,13 @@ any --close()--> gone, with its directory
 The port stays the same over stop, kill and start, so that clients find the broker again.
 """
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tidelog.testing.keeper_process import KeeperError, keeper
+from tidelog.testing.keeper_process import KeeperError, KeeperProcess, keeper
 
 LOG_LINES_SHOWN = 40
 NOT_STARTED = "the broker was not started yet: use it in a `with` block, or call start()"
@@ -38,8 +39,9 @@ class Broker:
     """Its methods may be called from any thread."""
 
     def __init__(self, settings: Mapping[str, Setting] | None = None) -> None:
-        self._settings = {name: setting_text(value) for name, value in (settings or {}).items()}
-        self._keeper = keeper()
+        self.settings = {name: setting_text(value) for name, value in (settings or {}).items()}
+        self._keeper: KeeperProcess | None = None
+        self._lock = threading.RLock()
         self._name: str | None = None
         self.host = "127.0.0.1"
         self.port = 0  # chosen by the first start
@@ -75,13 +77,15 @@ class Broker:
 
     def start(self) -> None:
         """Returns when the broker answers. Starting one that runs changes nothing."""
-        if self.is_running:
-            return
-        if self._name is None:
-            opened = self._keeper.ask("open")
-            self._name, self._directory = opened["name"], Path(opened["directory"])
-        reply = self._ask("start", host=self.host, port=self.port, settings=self._settings)
-        self.port, self.pid = int(reply["port"]), int(reply["pid"])
+        with self._lock:
+            if self.is_running:
+                return
+            if self._name is None:
+                self._keeper = keeper()
+                opened = self._ask("open")
+                self._name, self._directory = opened["name"], Path(opened["directory"])
+            reply = self._ask("start", host=self.host, port=self.port, settings=self.settings)
+            self.port, self.pid = int(reply["port"]), int(reply["pid"])
 
     def stop(self) -> None:
         """In order: clients are answered, logs are flushed, the next start has nothing to recover."""
@@ -92,19 +96,24 @@ class Broker:
         self._end("kill")
 
     def restart(self) -> None:
-        self.stop()
-        self.start()
+        with self._lock:
+            self.stop()
+            self.start()
 
     def close(self) -> None:
         """Ends the node, if it runs, and removes its directory."""
-        if self._name is not None:
-            self._end("stop")
-            self._ask("forget")
-            self._name = None  # a start after this makes a new, empty broker at the same address
+        with self._lock:
+            if self._name is None:
+                return
+            try:
+                self._end("stop")
+            finally:
+                self._ask("forget")
+                self._name = None  # a start after this makes a new, empty broker at the same address
 
-    def logsetting_text(self) -> str:
+    def log_text(self) -> str:
         """Empty as long as there is nothing to tell."""
-        return self.log_path.readsetting_text(errors="replace") if self.log_path.exists() else ""
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def __enter__(self) -> "Broker":
         try:
@@ -122,19 +131,21 @@ class Broker:
         self.close()
 
     def _end(self, how: str) -> None:
-        if self.is_running:
-            self.pid = 0
-            self._ask(how)
+        with self._lock:
+            if self.is_running:
+                self.pid = 0
+                self._ask(how)
 
     def _ask(self, command: str, **arguments: object) -> dict[str, Any]:
+        assert self._keeper is not None
         try:
             return self._keeper.ask(command, name=self._name, **arguments)
         except KeeperError as error:
             raise BrokerFailed(f"{error}\nthe broker's log:\n{self._log_tail()}") from None
 
     def _log_tail(self) -> str:
-        lines = self.logsetting_text().splitlines()[-LOG_LINES_SHOWN:]
-        return "\n".join(lines) or "(nothing)"
+        text = "" if self._directory is None else self.log_text()
+        return "\n".join(text.splitlines()[-LOG_LINES_SHOWN:]) or "(nothing)"
 
 
 def setting_text(value: Setting) -> str:

@@ -5,7 +5,7 @@ Commands and answers are lines of JSON on stdin and stdout. How it learns that i
 - on Linux also a pidfd of the parent, because a child that the parent forked may still hold the pipe. Not
   PR_SET_PDEATHSIG: that signal comes when the *thread* that started us ends, and brokers are started from threads.
 Then every node is killed and every directory removed. The other way round, a node whose keeper was killed sees the end
-of its socket and goes too (node_process.py).
+of its socket, and does the same for itself (node_process.py).
 
 It has no threads of its own, so that forking is safe; what the nodes need is imported once, before the first fork.
 """

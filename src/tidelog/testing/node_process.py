@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from pathlib import Path
 from typing import Any, Never
@@ -14,10 +16,10 @@ from tidelog.config import ConfigError
 from tidelog.io.development import DevelopmentNode, development_config, format_if_new
 from tidelog.io.log_format import set_up_logging
 from tidelog.io.run import Runner, raise_descriptor_limit, stop_on_signals
-from tidelog.server.node import Phase
+from tidelog.server.node_phase import Phase
 
 FAILED = 1
-ORPHANED = 3
+ORPHAN_S_MAX = 5
 # A test waits for its first assignment, not for other members that will never come.
 TEST_SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
 
@@ -25,9 +27,10 @@ TEST_SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
 def run_node(link: socket.socket, directory: Path, question: dict[str, Any]) -> Never:
     """Never returns into the keeper's code, whatever happens: what follows there is not the node's business."""
     code = FAILED
+    orphaned = threading.Event()
     try:
         _redirect(directory / "node.log")
-        threading.Thread(target=_end_with_keeper, args=(link,), daemon=True).start()
+        threading.Thread(target=_end_with_keeper, args=(link, orphaned), daemon=True).start()
         _serve(link, directory / "data", question)
         code = 0
     except ConfigError as error:
@@ -37,6 +40,8 @@ def run_node(link: socket.socket, directory: Path, question: dict[str, Any]) -> 
         _tell(link, error=f"{type(error).__name__}: {error}")
     finally:
         sys.stderr.flush()
+        if orphaned.is_set():
+            shutil.rmtree(directory, ignore_errors=True)
         os._exit(code)
 
 
@@ -51,8 +56,12 @@ def _redirect(log: Path) -> None:
     set_up_logging(False)
 
 
-def _end_with_keeper(link: socket.socket) -> None:
+def _end_with_keeper(link: socket.socket, orphaned: threading.Event) -> None:
+    """A keeper that was killed removes nothing: then the node stops and clears up itself."""
     link.recv(1)  # the keeper never writes: this returns when it is gone
+    orphaned.set()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(ORPHAN_S_MAX)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

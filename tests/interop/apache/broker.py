@@ -46,7 +46,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def format_directory(jars: Path, directory: Path) -> None:
-    properties = _write_properties(directory, *free_ports(2))
+    properties = write_properties(directory, *free_ports(2))
     run_tool(jars, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties))
 
 
@@ -54,7 +54,7 @@ def format_directory(jars: Path, directory: Path) -> None:
 def running_broker(jars: Path, directory: Path) -> Iterator[str]:
     """Its bootstrap address while it runs on a formatted directory; it is stopped as an operator would stop it."""
     port, controller_port = free_ports(2)
-    properties = _write_properties(directory, port, controller_port)
+    properties = write_properties(directory, port, controller_port)
     output = directory.with_suffix(".output")
     with output.open("ab") as out:
         process = subprocess.Popen(java_command(jars, "kafka.Kafka", str(properties)), stdout=out, stderr=out)
@@ -66,7 +66,7 @@ def running_broker(jars: Path, directory: Path) -> Iterator[str]:
     assert process.returncode in (0, 143), output.read_text()[-3000:]
 
 
-def _write_properties(directory: Path, port: int, controller_port: int) -> Path:
+def write_properties(directory: Path, port: int, controller_port: int) -> Path:
     path = directory.with_suffix(".properties")
     path.write_text(PROPERTIES.format(directory=directory, port=port, controller_port=controller_port))
     return path

@@ -1,4 +1,6 @@
-"""A log directory is locked against Apache's broker too, and theirs against us: the two kinds of lock exclude each
+"""A log directory is locked against Apache's broker too, and theirs against us: the two kinds of lock exclude
+each other.
+"""
 
 import shutil
 import subprocess

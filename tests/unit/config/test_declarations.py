@@ -17,7 +17,12 @@ OURS: dict[str, dict[str, Setting[Any]]] = {
     "group": GROUP,
     "client_metrics": CLIENT_METRICS,
 }
-KNOWN_HERE_ONLY = {"log.dir.reserved.bytes", "super.users", "allow.everyone.if.no.acl.found"}
+KNOWN_HERE_ONLY = {
+    "log.dir.reserved.bytes",
+    "metrics.listener",
+    "super.users",
+    "allow.everyone.if.no.acl.found",
+}
 # Settings whose value, limits or visibility differ. Anything else that says `differs` differs in what it does.
 OTHER_DEFAULT = {"listener.security.protocol.map"}
 OTHER_LIMITS = {"interval.ms", "group.consumer.assignors", "group.share.assignors"}

@@ -21,7 +21,7 @@ from tidelog.records.batch import read_batch
 from tidelog.records.builder import BatchOptions
 from tidelog.records.compression import CompressionType
 from tidelog.storage.errors import CorruptSegmentError, SegmentOverflowError
-from tidelog.storage.segment import Incoming, IndexSettings, Segment
+from tidelog.storage.segment import IndexSettings, Segment
 from tidelog.storage.transaction_index import AbortedTxn
 
 LOG = "00000000000000000000.log"
@@ -203,7 +203,7 @@ def test_an_offset_beyond_32_bits_of_the_base_is_refused_before_anything_is_writ
     with pytest.raises(SegmentOverflowError):
         append(segment, batch(2**31, [6]))
     assert (segment.size_bytes, segment.next_offset()) == (len(contents(fs, LOG)), 2**31)
-    assert segment.should_roll(0, Incoming(1, 2**31, 0), 1 << 30, 1 << 40)
+    assert not segment.room(0, 1 << 30, 1 << 40).takes(1, 2**31, 0)
 
 
 def test_a_position_beyond_32_bits_is_refused_before_anything_is_written() -> None:
@@ -223,41 +223,41 @@ def test_rolling_by_size() -> None:
     segment = new_segment(machine())
     made = fill(segment, 2)
     room = 1000 - sum(sizes(made))
-    assert not segment.should_roll(0, Incoming(room, 4, 1002), 1000, 10**9)
-    assert segment.should_roll(0, Incoming(room + 1, 4, 1002), 1000, 10**9)
+    assert segment.room(0, 1000, 10**9).takes(room, 4, 1002)
+    assert not segment.room(0, 1000, 10**9).takes(room + 1, 4, 1002)
 
 
 def test_rolling_by_the_records_time_with_jitter() -> None:
     segment = new_segment(machine())
     append(segment, batch(0, [1000, 1700]))
     segment.roll_jitter_ms = 100
-    assert not segment.should_roll(10**12, Incoming(1, 9, 1700 + 900), 10**6, 1000)
-    assert segment.should_roll(10**12, Incoming(1, 9, 1700 + 901), 10**6, 1000)
+    assert segment.room(10**12, 10**6, 1000).takes(1, 9, 1700 + 900)
+    assert not segment.room(10**12, 10**6, 1000).takes(1, 9, 1700 + 901)
 
 
 def test_rolling_by_the_clock_where_records_have_no_time() -> None:
     fs = machine()
     segment = Segment.create(few_descriptors(fs), DIRECTORY, 0, SETTINGS, 5000)
     append(segment, batch(0, [-1]))
-    assert not segment.should_roll(6000, Incoming(1, 9, -1), 10**6, 1000)
-    assert segment.should_roll(6001, Incoming(1, 9, -1), 10**6, 1000)
+    assert segment.room(6000, 10**6, 1000).takes(1, 9, -1)
+    assert not segment.room(6001, 10**6, 1000).takes(1, 9, -1)
 
 
 def test_an_empty_segment_is_never_too_old() -> None:
-    assert not new_segment(machine()).should_roll(10**15, Incoming(1, 0, 10**15), 10**6, 1)
+    assert new_segment(machine()).room(10**15, 10**6, 1).takes(1, 0, 10**15)
 
 
 def test_the_first_timestamp_is_read_back() -> None:
     fs = machine()
     append(new_segment(fs), batch(0, [1000, 1700]))
     assert reopened(fs).first_timestamp() == 1700
-    assert reopened(fs).should_roll(0, Incoming(1, 9, 2701), 10**6, 1000)
+    assert not reopened(fs).room(0, 10**6, 1000).takes(1, 9, 2701)
 
 
 def test_rolling_for_want_of_room_in_the_time_index() -> None:
     segment = new_segment(machine(), settings=IndexSettings(interval_bytes=0, max_bytes=36))
     fill(segment, 4)
-    assert segment.should_roll(0, Incoming(1, 9, 0), 10**6, 10**9)
+    assert not segment.room(0, 10**6, 10**9).takes(1, 9, 0)
 
 
 # Time

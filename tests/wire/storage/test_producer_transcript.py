@@ -118,7 +118,7 @@ class Replay:
                 entry.coordinator_epoch,
                 entry.last_timestamp,
                 or_minus_one(entry.current_txn_first_offset),
-                [list(batch) for batch in entry.batches],
+                [[b.last_sequence, b.last_offset, b.offset_delta, b.timestamp] for b in entry.batches],
             ]
             for _, entry in sorted(state.producers.items())
         ]

@@ -3,10 +3,31 @@
 What the node measures about itself, and what clients send about themselves.
 """
 
+from tidelog.config.endpoints import parse_address
 from tidelog.config.kinds import INT, LIST, LONG, STRING
-from tidelog.config.setting import Importance, Scope, setting
+from tidelog.config.setting import Importance, Scope, optional, setting
 from tidelog.config.units import MIB, SECOND_MS
-from tidelog.config.validators import at_least, entries, one_of_ignoring_case
+from tidelog.config.validators import Validator, at_least, entries, one_of_ignoring_case
+
+
+def _no_address(text: str) -> str:
+    try:
+        parse_address(text)
+    except ValueError:
+        return "not host:port"
+    return ""
+
+
+METRICS_LISTENER = optional(
+    "metrics.listener",
+    STRING,
+    "Where the node tells its metrics over HTTP, to Prometheus (`/metrics`) and to health checks (`/healthz`, "
+    "`/readyz`): host:port. Port 0 takes a free one. Without it, nowhere. There is neither encryption nor "
+    "authentication on it: bind it where only your monitoring can reach it.",
+    validator=Validator("host:port", _no_address),
+    importance=Importance.MEDIUM,
+    differs="Kafka has no such setting: its metrics are told over JMX.",
+)
 
 METRICS_NUM_SAMPLES = setting(
     "metrics.num.samples", INT, 2, "Samples kept for a rate.", validator=at_least(1), importance=Importance.LOW

@@ -65,8 +65,10 @@ def _version(api_key: int) -> ApiVersion:
     )
 
 
-def refuse(_body: ApiVersionsRequest, code: ErrorCode, _message: str | None) -> ApiVersionsResponse:
-    return ApiVersionsResponse(error_code=code, api_keys=[])
+def refuse(_body: ApiVersionsRequest | None, code: ErrorCode, _message: str | None) -> ApiVersionsResponse:
+    """Who asked in a version that is not served learns which versions of this very request are."""
+    is_version = code is ErrorCode.UNSUPPORTED_VERSION
+    return ApiVersionsResponse(error_code=code, api_keys=[_version(ApiKey.API_VERSIONS)] if is_version else [])
 
 
 API_VERSIONS = Handler(ApiKey.API_VERSIONS, handle, refuse)

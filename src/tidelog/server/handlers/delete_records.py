@@ -36,12 +36,9 @@ def handle(broker: "Broker", _context: RequestContext, body: DeleteRecordsReques
 
 
 def _delete(broker: "Broker", topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
-    place = TopicPartition(topic, asked.partition_index)
-    found = broker.leader_of(place)
+    found = broker.leader_of(TopicPartition(topic, asked.partition_index))
     if isinstance(found, ErrorCode):
-        return DeleteRecordsPartitionResult(
-            partition_index=asked.partition_index, low_watermark=NO_LOW_WATERMARK, error_code=found
-        )
+        return _refused(asked, found)
     if is_internal(topic):
         code = ErrorCode.INVALID_TOPIC_EXCEPTION  # the cluster's own records are not for clients to delete
     elif not found.log.config.deletes:
@@ -49,27 +46,23 @@ def _delete(broker: "Broker", topic: str, asked: DeleteRecordsPartition) -> Dele
     else:
         code = found.log.delete_records(asked.offset)
     if code is not ErrorCode.NONE:
-        return DeleteRecordsPartitionResult(
-            partition_index=asked.partition_index, low_watermark=NO_LOW_WATERMARK, error_code=code
-        )
+        return _refused(asked, code)
     broker.turn.moved[found] = None
     start = found.log.log_start_offset
     return DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=start, error_code=code)
+
+
+def _refused(asked: DeleteRecordsPartition, code: ErrorCode) -> DeleteRecordsPartitionResult:
+    return DeleteRecordsPartitionResult(
+        partition_index=asked.partition_index, low_watermark=NO_LOW_WATERMARK, error_code=code
+    )
 
 
 def refuse(body: DeleteRecordsRequest, code: ErrorCode, _message: str | None) -> DeleteRecordsResponse:
     return DeleteRecordsResponse(
         throttle_time_ms=0,
         topics=[
-            DeleteRecordsTopicResult(
-                name=topic.name,
-                partitions=[
-                    DeleteRecordsPartitionResult(
-                        partition_index=each.partition_index, low_watermark=NO_LOW_WATERMARK, error_code=code
-                    )
-                    for each in topic.partitions
-                ],
-            )
+            DeleteRecordsTopicResult(name=topic.name, partitions=[_refused(each, code) for each in topic.partitions])
             for topic in body.topics
         ],
     )

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BROKERS: Final = 1
 CONTROLLERS: Final = 2
+FIRST_WITH_ENDPOINT_TYPE: Final = 1
+NO_CONTROLLER: Final = -1
 
 
 def handle(broker: "Broker", context: RequestContext, body: DescribeClusterRequest) -> DescribeClusterResponse:
@@ -25,7 +27,9 @@ def handle(broker: "Broker", context: RequestContext, body: DescribeClusterReque
         code = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
         return refuse(body, code, f"endpoint type {body.endpoint_type}; 1 are brokers, 2 controllers")
     if body.endpoint_type != served:
-        return refuse(body, ErrorCode.MISMATCHED_ENDPOINT_TYPE, "this listener does not serve that endpoint type")
+        is_told = context.api_version >= FIRST_WITH_ENDPOINT_TYPE
+        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if is_told else ErrorCode.INVALID_REQUEST
+        return refuse(body, code, "this listener does not serve that endpoint type")
     if served == CONTROLLERS:
         local = DescribeClusterBroker(broker_id=broker.node_id, host=accepted.local.host, port=accepted.local.port)
         return _response(broker, body, [local], broker.node_id)
@@ -54,12 +58,13 @@ def _brokers(broker: "Broker", context: RequestContext, body: DescribeClusterReq
 def _response(
     broker: "Broker", body: DescribeClusterRequest, brokers: list[DescribeClusterBroker], controller_id: int
 ) -> DescribeClusterResponse:
+    is_listed = any(each.broker_id == controller_id for each in brokers)
     return DescribeClusterResponse(
         throttle_time_ms=0,
         error_code=ErrorCode.NONE,
         endpoint_type=body.endpoint_type,
         cluster_id=broker.cluster_id,
-        controller_id=controller_id,
+        controller_id=controller_id if is_listed else NO_CONTROLLER,
         brokers=brokers,
     )
 

@@ -28,10 +28,13 @@ from tidelog.server.handling import Handler, RequestContext
 if TYPE_CHECKING:
     from tidelog.server.broker import Broker
 
-_TYPES: Final = {each.value: each for each in ResourceType}
+_TYPES: Final = {each.value: each for each in ResourceType if each is not ResourceType.UNKNOWN}
 
 
 def handle(broker: "Broker", _context: RequestContext, body: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    for asked in body.resources:
+        if asked.resource_type not in _TYPES:  # which refuses the others as well, as Kafka does
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"resource type {asked.resource_type} has no settings")
     return DescribeConfigsResponse(throttle_time_ms=0, results=[_answer(broker, body, each) for each in body.resources])
 
 
@@ -45,7 +48,7 @@ def _answer(broker: "Broker", body: DescribeConfigsRequest, asked: DescribeConfi
 
 
 def _describe(broker: "Broker", asked: DescribeConfigsResource) -> list[ConfigEntry]:
-    kind = _TYPES.get(asked.resource_type, ResourceType.UNKNOWN)
+    kind = _TYPES[asked.resource_type]
     names: Iterable[str] | None = asked.configuration_keys or None
     overrides = broker.image.configs.get(ConfigResource(kind, asked.resource_name)) or {}
     match kind:
@@ -64,11 +67,9 @@ def _describe(broker: "Broker", asked: DescribeConfigsResource) -> list[ConfigEn
             if not asked.resource_name:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "client metrics are asked for by the subscription's name")
             return describe_client_metrics(broker.config, overrides, names)
-        case ResourceType.BROKER_LOGGER:
+        case _:
             text = "log levels are not settings of this broker; its logs are Python's"
             raise ApiError(ErrorCode.INVALID_REQUEST, text)
-        case _:
-            raise ApiError(ErrorCode.INVALID_REQUEST, f"resource type {asked.resource_type} has no settings")
 
 
 def _describe_broker(broker: "Broker", name: str, names: Iterable[str] | None) -> list[ConfigEntry]:

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Final
 
-from tidelog.model.errors import ErrorCode
+from tidelog.controller.topic_names import check_topic_name
+from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.describe_producers import (
@@ -34,9 +35,19 @@ def handle(broker: "Broker", _context: RequestContext, body: DescribeProducersRe
 def _partition(broker: "Broker", topic: str, index: int) -> PartitionResponse:
     found = broker.leader_of(TopicPartition(topic, index))
     if isinstance(found, ErrorCode):
-        return PartitionResponse(partition_index=index, error_code=found, active_producers=[])
+        code, message = _why_not(topic, found)
+        return PartitionResponse(partition_index=index, error_code=code, error_message=message, active_producers=[])
     producers = [_state(entry) for entry in found.log.producers.producers.values()]
     return PartitionResponse(partition_index=index, error_code=ErrorCode.NONE, active_producers=producers)
+
+
+def _why_not(topic: str, code: ErrorCode) -> tuple[ErrorCode, str | None]:
+    """A name that no topic can have is said to be that."""
+    try:
+        check_topic_name(topic)
+    except ApiError as error:
+        return error.code, error.message
+    return code, None
 
 
 def _state(entry: ProducerEntry) -> ProducerState:

@@ -1,6 +1,6 @@
 """DescribeQuorum: who leads the metadata quorum, and how far each of its voters and observers has come."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import ZERO_UUID
@@ -24,21 +24,24 @@ if TYPE_CHECKING:
     from tidelog.server.broker import Broker
 
 
-def handle(broker: "Broker", _context: RequestContext, body: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    quorum = broker.quorum
+FIRST_WITH_NODES: Final = 2
+
+
+def handle(broker: "Broker", context: RequestContext, body: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    quorum, has_nodes = broker.quorum, context.api_version >= FIRST_WITH_NODES
     topics = [
         DescribeQuorumResponseTopicData(
             topic_name=topic.topic_name,
-            partitions=[_partition(broker, quorum, topic.topic_name, each) for each in topic.partitions],
+            partitions=[_partition(broker, quorum, topic.topic_name, each, has_nodes) for each in topic.partitions],
         )
         for topic in body.topics
     ]
-    nodes = [_node(voter) for voter in quorum.quorum.history.voters.nodes]
+    nodes = [_node(voter) for voter in quorum.quorum.history.voters.nodes] if has_nodes else []
     return DescribeQuorumResponse(error_code=ErrorCode.NONE, error_message=None, topics=topics, nodes=nodes)
 
 
 def _partition(
-    broker: "Broker", quorum: MetadataQuorum, topic: str, asked: DescribeQuorumRequestPartitionData
+    broker: "Broker", quorum: MetadataQuorum, topic: str, asked: DescribeQuorumRequestPartitionData, has_nodes: bool
 ) -> DescribeQuorumResponsePartitionData:
     if (topic, asked.partition_index) != METADATA_PARTITION:
         return _nothing(asked.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -48,7 +51,7 @@ def _partition(
     voters = [
         ReplicaState(
             replica_id=voter.key.id,
-            replica_directory_id=voter.key.directory_id or ZERO_UUID,
+            replica_directory_id=(voter.key.directory_id if has_nodes else None) or ZERO_UUID,
             log_end_offset=quorum.end_offset,
             last_fetch_timestamp=now_ms,
             last_caught_up_timestamp=now_ms,

@@ -21,6 +21,7 @@ from tidelog.protocol.messages.describe_topic_partitions import (
 )
 from tidelog.server.handling import Handler, RequestContext
 from tidelog.server.internal_topics import is_internal
+from tidelog.server.reachable import NO_LEADER, Reachable
 
 if TYPE_CHECKING:
     from tidelog.server.broker import Broker
@@ -31,8 +32,11 @@ FEWEST: Final = 1
 def handle(
     broker: "Broker", context: RequestContext, body: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
-    if body.cursor is not None and body.cursor.partition_index < 0:
-        raise ApiError(ErrorCode.INVALID_REQUEST, f"a cursor at partition {body.cursor.partition_index}")
+    cursor = body.cursor
+    if cursor is not None and body.topics and all(cursor.topic_name != topic.name for topic in body.topics):
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"a cursor at {cursor.topic_name}, which is none of the topics")
+    if cursor is not None and cursor.partition_index < 0:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"a cursor at partition {cursor.partition_index}")
     most: int = broker.config.get(requests.MAX_REQUEST_PARTITION_SIZE_LIMIT)
     return _Page(broker, context, max(FEWEST, min(most, body.response_partition_limit))).fill(body)
 
@@ -40,9 +44,7 @@ def handle(
 class _Page:
     def __init__(self, broker: "Broker", context: RequestContext, limit: int) -> None:
         self._topics = broker.image.topics.by_name
-        accepted = context.connection.accepted
-        nodes = sorted(broker.image.brokers)
-        self._reachable = [node for node in nodes if broker.endpoint_of(node, accepted) is not None]
+        self._reachable = Reachable(broker, context.connection.accepted)
         self._left = limit
         self._response = DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=[])
 
@@ -60,14 +62,14 @@ class _Page:
 
     def _add(self, name: str, first: int) -> bool:
         """False: the page is full, and the cursor says where to go on."""
+        if not self._left:
+            self._response.next_cursor = Cursor(topic_name=name, partition_index=0)
+            return False
         topic = self._topics.get(name)
         if topic is None:
             self._response.topics.append(_missing(name))
             return True
         indexes = [index for index in topic.partition_ids() if index >= first]
-        if not self._left:
-            self._response.next_cursor = Cursor(topic_name=name, partition_index=first)
-            return False
         taken = indexes[: self._left]
         self._response.topics.append(self._describe(topic, taken))
         self._left -= len(taken)
@@ -86,18 +88,18 @@ class _Page:
         )
 
     def _partition(self, topic: Topic, index: int) -> DescribeTopicPartitionsResponsePartition:
+        """Without a leader it has no error here, unlike in Metadata: the leader is -1."""
         image = topic.partitions[index]
-        is_reachable = image.leader in self._reachable
         return DescribeTopicPartitionsResponsePartition(
-            error_code=ErrorCode.NONE if is_reachable else ErrorCode.LEADER_NOT_AVAILABLE,
+            error_code=ErrorCode.NONE,
             partition_index=index,
-            leader_id=image.leader if is_reachable else -1,
+            leader_id=image.leader if image.leader in self._reachable else NO_LEADER,
             leader_epoch=image.leader_epoch,
             replica_nodes=list(image.replicas),
             isr_nodes=list(image.isr),
             eligible_leader_replicas=list(image.elr),
             last_known_elr=list(image.last_known_elr),
-            offline_replicas=[replica for replica in image.replicas if replica not in self._reachable],
+            offline_replicas=self._reachable.offline_of(image),
         )
 
 

@@ -5,11 +5,11 @@ Nothing is copied: the response carries ranges of segment files. A request that 
 when one of its partitions moves.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tidelog.model.errors import ErrorCode
-from tidelog.model.ids import Uuid
+from tidelog.model.ids import ZERO_UUID, Uuid
 from tidelog.ports.files import Ticket
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.fetch import (
@@ -18,7 +18,7 @@ from tidelog.protocol.messages.fetch import (
     FetchResponse,
     NodeEndpoint,
 )
-from tidelog.server.fetch_read import Asked, Fetched, fetch_partition
+from tidelog.server.fetch_read import Asked, Fetched, fetch_partition, refused
 from tidelog.server.fetch_sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -30,6 +30,7 @@ from tidelog.server.fetch_sessions import (
     update,
 )
 from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.partition import Partition
 from tidelog.storage.log_read import FetchIsolation
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ FIRST_WITH_ENDPOINTS = 16
 READ_COMMITTED = 1
 CONSUMER = -1
 MAX_SESSION_ID = 0x7FFF_FFFF
+LAST_WITHOUT_STORAGE_ERROR = 5
+_UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 @dataclass(eq=False, slots=True)
@@ -54,6 +57,7 @@ class DelayedFetch:
     is_incremental: bool
     is_done: bool = False
     warming: int = 0  # ranges that a helper is bringing into the page cache
+    watched: list[Partition] = field(default_factory=list)
 
     @property
     def by_id(self) -> bool:
@@ -68,10 +72,17 @@ class DelayedFetch:
             found = broker.partition_of(asked.place)
             if found is not None:
                 found.fetch_waiters[self] = None
+                self.watched.append(found)
+
+    def _end(self) -> None:
+        """A partition on which nothing happens would keep it for ever."""
+        self.is_done = True
+        for partition in self.watched:
+            partition.fetch_waiters.pop(self, None)
 
     def try_complete(self) -> bool:
         if self.context.connection.is_closed:
-            self.is_done = True
+            self._end()
         elif not self.warming:
             fetched = self._read()
             if self.request.max_wait_ms <= 0 or self._is_enough(fetched):
@@ -83,14 +94,21 @@ class DelayedFetch:
         if not self.warming:
             self._warm_or_answer(self._read())
 
+    @property
+    def max_bytes(self) -> int:
+        return min(self.request.max_bytes, self.broker.limits.fetch_bytes_max)
+
     def _is_enough(self, fetched: list[Fetched]) -> bool:
-        if not fetched or any(each.is_urgent for each in fetched):
+        """Topics that there are not are no reason to hurry, unless nothing else was asked for: a client that goes on
+        asking for a deleted topic would never rest."""
+        known = [each for each in fetched if each.data.error_code not in _UNKNOWN]
+        if not known or any(each.is_urgent for each in known):
             return True
-        return sum(each.size_bytes for each in fetched) >= self.request.min_bytes
+        return sum(each.size_bytes for each in known) >= min(self.request.min_bytes, self.max_bytes)
 
     def _read(self) -> list[Fetched]:
         broker, request = self.broker, self.request
-        left = min(request.max_bytes, broker.limits.fetch_bytes_max)
+        left = self.max_bytes
         isolation = _isolation(request)
         fetched: list[Fetched] = []
         is_first = True
@@ -102,11 +120,12 @@ class DelayedFetch:
         return fetched
 
     def _warm_or_answer(self, fetched: list[Fetched]) -> None:
-        cold = [each.found for each in fetched if each.found is not None and not each.found.is_cached()]
-        for found in cold:
-            self.warming += 1
-            self.broker.when_warm(found.begin_warm(), self)
-        if not cold:
+        for each in fetched:
+            ticket = each.begin_warm(self.broker)
+            if ticket is not None:
+                self.warming += 1
+                self.broker.when_warm(ticket, self)
+        if not self.warming:
             self._answer(fetched)
 
     def warmed(self, _ticket: Ticket) -> None:
@@ -114,14 +133,16 @@ class DelayedFetch:
         self.warming -= 1
         if not self.warming and not self.is_done:
             if self.context.connection.is_closed:
-                self.is_done = True
+                self._end()
             else:
                 self._answer(self._read())
 
     def _answer(self, fetched: list[Fetched]) -> None:
-        self.is_done = True
+        self._end()
         session = self.session
         told = fetched
+        if self.context.api_version <= LAST_WITHOUT_STORAGE_ERROR:
+            _translate(fetched)
         if session is not None:
             news = [each for each in fetched if is_news(session, each)]
             told = news if self.is_incremental else fetched
@@ -135,7 +156,7 @@ class DelayedFetch:
             key = (asked.place.topic, asked.topic_id)
             if key not in by_topic:
                 by_topic[key] = FetchableTopicResponse(topic=asked.place.topic, topic_id=asked.topic_id, partitions=[])
-            by_topic[key].partitions.append(each.to_send())
+            by_topic[key].partitions.append(each.to_send(self.broker))
         session_id = NO_SESSION if self.session is None else self.session.id
         return FetchResponse(
             throttle_time_ms=0,
@@ -159,15 +180,25 @@ class DelayedFetch:
         ]
 
 
+def _translate(fetched: list[Fetched]) -> None:
+    """Old clients give up at an error that they do not know; this one they retry."""
+    for each in fetched:
+        if each.data.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+            each.data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
 def _isolation(request: FetchRequest) -> FetchIsolation:
+    if request.replica_id < CONSUMER:  # a tool that compares replicas reads all that there is
+        return FetchIsolation.LOG_END
     return FetchIsolation.TXN_COMMITTED if request.isolation_level == READ_COMMITTED else FetchIsolation.HIGH_WATERMARK
 
 
 def handle(broker: "Broker", context: RequestContext, request: FetchRequest) -> FetchResponse | None:
     by_id = context.api_version >= FIRST_BY_ID
     replica_id = request.replica_state.replica_id if context.api_version >= 15 else request.replica_id
-    if replica_id > CONSUMER:
-        return refuse(request, ErrorCode.NOT_LEADER_OR_FOLLOWER, "")  # followers come with replication
+    if replica_id > CONSUMER:  # followers come with replication
+        responses = _all_refused(request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return FetchResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, responses=responses)
     asked = asked_by(request, broker.topic_names(topic.topic_id for topic in request.topics) if by_id else {}, by_id)
     sessions, now_ms = broker.fetch_sessions, broker.turn.monotonic_ms
     if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
@@ -175,22 +206,45 @@ def handle(broker: "Broker", context: RequestContext, request: FetchRequest) -> 
             sessions.close(request.session_id)
         session = None
         if request.session_epoch == INITIAL_EPOCH and asked:
-            session = sessions.create(by_id, 1 + broker.entropy.random_below(MAX_SESSION_ID), now_ms)
+            session = sessions.create(by_id, 1 + broker.entropy.random_below(MAX_SESSION_ID), len(asked), now_ms)
         if session is not None:
             update(session, asked, request)
         DelayedFetch(broker, context, request, asked, session, is_incremental=False).start()
         return None
     found = sessions.use(request.session_id, request.session_epoch, by_id, now_ms)
     if isinstance(found, ErrorCode):
-        return refuse(request, found, "")
+        return _session_error(found)
     update(found, asked, request)
+    if not found.partitions:  # everything was forgotten: the session ends
+        sessions.close(found.id)
+        DelayedFetch(broker, context, request, asked, None, is_incremental=False).start()
+        return None
     wanted = [cached.asked for cached in found.partitions.values()]
     DelayedFetch(broker, context, request, wanted, found, is_incremental=True).start()
     return None
 
 
-def refuse(_request: FetchRequest, code: ErrorCode, _message: str | None) -> FetchResponse:
+def _session_error(code: ErrorCode) -> FetchResponse:
     return FetchResponse(throttle_time_ms=0, error_code=code, session_id=NO_SESSION, responses=[])
 
 
-FETCH = Handler(ApiKey.FETCH, handle, refuse)
+def _all_refused(request: FetchRequest, code: ErrorCode) -> list[FetchableTopicResponse]:
+    return [
+        FetchableTopicResponse(
+            topic=topic.topic,
+            topic_id=topic.topic_id,
+            partitions=[refused(each.partition, code) for each in topic.partitions],
+        )
+        for topic in request.topics
+    ]
+
+
+def refuse(request: FetchRequest, code: ErrorCode, _message: str | None) -> FetchResponse:
+    """Clients of the time before topic ids look for the error in each partition."""
+    by_id = any(topic.topic_id != ZERO_UUID for topic in request.topics)
+    responses = [] if by_id else _all_refused(request, code)
+    return FetchResponse(throttle_time_ms=0, error_code=code, session_id=request.session_id, responses=responses)
+
+
+# A controller's listener serves Fetch of the metadata log, which comes with the second voter.
+FETCH = Handler(ApiKey.FETCH, handle, refuse, is_for_controllers=False)

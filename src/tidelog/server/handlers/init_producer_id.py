@@ -7,6 +7,7 @@ not serve yet: a transactional id is refused.
 from typing import TYPE_CHECKING
 
 from tidelog.model.errors import ErrorCode
+from tidelog.model.ids import NO_PRODUCER_ID
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from tidelog.server.handling import Handler, RequestContext
@@ -18,7 +19,8 @@ NO_PRODUCER_EPOCH = -1
 
 
 def handle(broker: "Broker", context: RequestContext, body: InitProducerIdRequest) -> InitProducerIdResponse | None:
-    if body.transactional_id is not None:
+    is_half = (body.producer_id == NO_PRODUCER_ID) != (body.producer_epoch == NO_PRODUCER_EPOCH)
+    if body.transactional_id is not None or is_half:
         return refuse(body, ErrorCode.INVALID_REQUEST, "")
 
     def answer(producer_id: int | ErrorCode) -> None:

@@ -19,14 +19,17 @@ from tidelog.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from tidelog.records.header import NO_TIMESTAMP
 from tidelog.server.handling import Handler, RequestContext
 from tidelog.server.partition import Partition
 from tidelog.storage.log_read import (
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,
+    EARLIEST_TIMESTAMP,
     LATEST_TIERED_TIMESTAMP,
     LATEST_TIMESTAMP,
     MAX_TIMESTAMP,
+    NOT_FOUND,
     FetchIsolation,
     OffsetAtTime,
     offset_for_time,
@@ -37,8 +40,8 @@ if TYPE_CHECKING:
     from tidelog.server.broker import Broker
 
 CONSUMER: Final = -1
-DEBUGGER: Final = -2
 READ_COMMITTED: Final = 1
+FIRST_WITH_EPOCH: Final = 4
 # The version from which on each of the special timestamps is understood.
 _FIRST_VERSIONS: Final = {
     MAX_TIMESTAMP: 7,
@@ -47,6 +50,8 @@ _FIRST_VERSIONS: Final = {
     EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
 }
 _LOWEST_SPECIAL: Final = min(_FIRST_VERSIONS)
+_EARLIEST: Final = (EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP)
+FIRST_WITH_NOT_AVAILABLE: Final = 5
 
 
 def handle(broker: "Broker", context: RequestContext, body: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -87,13 +92,18 @@ def _answer(
     code = found.check_epoch(asked.current_leader_epoch)
     if code is not ErrorCode.NONE:
         return ListOffsetsPartitionResponse(partition_index=index, error_code=code)
+    is_behind = found.log.high_watermark < _epoch_start(found)
+    if is_behind and body.replica_id == CONSUMER and asked.timestamp not in _EARLIEST:
+        has_own_code = context.api_version >= FIRST_WITH_NOT_AVAILABLE
+        code = ErrorCode.OFFSET_NOT_AVAILABLE if has_own_code else ErrorCode.LEADER_NOT_AVAILABLE
+        return ListOffsetsPartitionResponse(partition_index=index, error_code=code)
     at = _look_up(found, asked.timestamp, _isolation(body))
     return ListOffsetsPartitionResponse(
         partition_index=index,
         error_code=ErrorCode.NONE,
         timestamp=at.timestamp,
         offset=at.offset,
-        leader_epoch=at.leader_epoch,
+        leader_epoch=at.leader_epoch if context.api_version >= FIRST_WITH_EPOCH else -1,
     )
 
 
@@ -104,21 +114,26 @@ def _first_version(timestamp: int) -> int:
 
 
 def _isolation(body: ListOffsetsRequest) -> FetchIsolation:
-    if body.replica_id not in (CONSUMER, DEBUGGER):
+    if body.replica_id != CONSUMER:
         return FetchIsolation.LOG_END
     is_committed = body.isolation_level == READ_COMMITTED
     return FetchIsolation.TXN_COMMITTED if is_committed else FetchIsolation.HIGH_WATERMARK
 
 
+def _epoch_start(partition: Partition) -> int:
+    """A new leader does not know at once how far its predecessor's high watermark had come. Until its own has passed
+    the start of its epoch, an answer might lie below what a client was told before."""
+    entry = partition.log.epochs.entry(partition.leader_epoch)
+    return 0 if entry is None else entry.start_offset
+
+
 def _look_up(partition: Partition, timestamp: int, isolation: FetchIsolation) -> OffsetAtTime:
     log = partition.log
     bound = upper_bound(log, isolation)
-    found = offset_for_time(log, timestamp)
     if timestamp == LATEST_TIMESTAMP:
-        return OffsetAtTime(found.timestamp, bound, partition.leader_epoch)
-    if found.offset > bound or (found.offset == bound and timestamp >= 0):
-        return OffsetAtTime(-1, -1, -1)
-    return found
+        return OffsetAtTime(NO_TIMESTAMP, bound, partition.leader_epoch)
+    found = offset_for_time(log, timestamp)
+    return NOT_FOUND if timestamp not in _EARLIEST and found.offset >= bound else found
 
 
 def refuse(body: ListOffsetsRequest, code: ErrorCode, _message: str | None) -> ListOffsetsResponse:

@@ -95,6 +95,9 @@ def refuse_describe(_body: DescribeLogDirsRequest, code: ErrorCode, _message: st
 
 def alter(broker: "Broker", _context: RequestContext, body: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     def move(place: TopicPartition, path: str) -> ErrorCode:
+        if not broker.has_partition(place):
+            is_there = path in broker.logs.directories
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_there else ErrorCode.LOG_DIR_NOT_FOUND
         return broker.logs.alter_directory(place, path, broker.entropy.random_bytes(UNIQUE_BYTES).hex())
 
     return _altered(body, move)

@@ -12,12 +12,11 @@ from tidelog.controller.topic_names import check_topic_name
 from tidelog.metadata.topics import Partition as PartitionImage
 from tidelog.metadata.topics import Topic
 from tidelog.model.errors import ApiError, ErrorCode
-from tidelog.model.ids import ZERO_UUID
+from tidelog.model.ids import ZERO_UUID, Uuid
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tidelog.protocol.messages.metadata import (
     MetadataRequest,
-    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -25,62 +24,73 @@ from tidelog.protocol.messages.metadata import (
 )
 from tidelog.server.handling import Handler, RequestContext
 from tidelog.server.internal_topics import is_internal
+from tidelog.server.reachable import NO_LEADER, Reachable
 
 if TYPE_CHECKING:
     from tidelog.server.broker import Broker
 
 FIRST_WITH_NULL: Final = 1
 FIRST_WITH_LISTENER_ERROR: Final = 6
+FIRST_WITH_IDS: Final = 12
 CREATE_TIMEOUT_MS: Final = 30_000
 DEFAULT: Final = -1
 
 
 def handle(broker: "Broker", context: RequestContext, body: MetadataRequest) -> MetadataResponse:
-    accepted = context.connection.accepted
+    _check_ids(context.api_version, body)
+    reachable = Reachable(broker, context.connection.accepted)
     brokers = [
         MetadataResponseBroker(node_id=node_id, host=address.host, port=address.port, rack=address.rack)
-        for node_id in sorted(broker.image.brokers)
-        if (address := broker.endpoint_of(node_id, accepted)) is not None
+        for node_id, address in reachable.addresses.items()
     ]
-    reachable = {each.node_id for each in brokers}
     topics = [_answer(found, context.api_version, reachable) for found in _wanted(broker, context, body)]
     return MetadataResponse(
         brokers=brokers, cluster_id=broker.cluster_id, controller_id=broker.controller_id(), topics=topics
     )
 
 
+def _check_ids(version: int, body: MetadataRequest) -> None:
+    """Versions 10 and 11 have the field, and no broker that ever understood it."""
+    if version < FIRST_WITH_IDS and any(each.name is None or each.topic_id != ZERO_UUID for each in body.topics or ()):
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"topic ids are not served in version {version}")
+
+
 def _wanted(broker: "Broker", context: RequestContext, body: MetadataRequest) -> list[Topic | MetadataResponseTopic]:
-    """Topics that there are, and answers about those that there are not."""
+    """Topics that there are, and answers about those that there are not. Each once; where ids are given, names are not
+    looked at."""
     if body.topics is None or (not body.topics and context.api_version < FIRST_WITH_NULL):
         return [broker.image.topics.by_name[name] for name in sorted(broker.image.topics.by_name)]
     missing: list[str] = []
-    wanted = [_find(broker, each, missing) for each in body.topics]
+    by_id = any(each.topic_id != ZERO_UUID for each in body.topics)
+    if by_id:
+        ids = dict.fromkeys(each.topic_id for each in body.topics if each.topic_id != ZERO_UUID)
+        return [_find_by_id(broker, topic_id) for topic_id in ids]
+    wanted = [_find(broker, name, missing) for name in dict.fromkeys(each.name for each in body.topics)]
     if missing and body.allow_auto_topic_creation and broker.config.get(node.AUTO_CREATE_TOPICS_ENABLE):
         _create(broker, missing)
     return wanted
 
 
-def _find(broker: "Broker", asked: MetadataRequestTopic, missing: list[str]) -> Topic | MetadataResponseTopic:
-    topics = broker.image.topics
-    if asked.name is None:
-        if asked.topic_id == ZERO_UUID:
-            return MetadataResponseTopic(
-                error_code=ErrorCode.INVALID_REQUEST, name=None, topic_id=asked.topic_id, partitions=[]
-            )
-        found = topics.by_id.get(asked.topic_id)
-        return found or MetadataResponseTopic(
-            error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=asked.topic_id, partitions=[]
-        )
-    found = topics.by_name.get(asked.name)
+def _find_by_id(broker: "Broker", topic_id: Uuid) -> Topic | MetadataResponseTopic:
+    found = broker.image.topics.by_id.get(topic_id)
+    return found or MetadataResponseTopic(
+        error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id, partitions=[]
+    )
+
+
+def _find(broker: "Broker", name: str | None, missing: list[str]) -> Topic | MetadataResponseTopic:
+    if name is None:  # and no id either
+        return MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=None, partitions=[])
+    found = broker.image.topics.by_name.get(name)
     if found is not None:
         return found
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     try:
-        check_topic_name(asked.name)
-        missing.append(asked.name)
+        check_topic_name(name)
+        missing.append(name)
     except ApiError as error:
         code = error.code
-    return MetadataResponseTopic(error_code=code, name=asked.name, is_internal=is_internal(asked.name), partitions=[])
+    return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name), partitions=[])
 
 
 def _create(broker: "Broker", names: list[str]) -> None:
@@ -92,7 +102,7 @@ def _create(broker: "Broker", names: list[str]) -> None:
     broker.ask_controller(CreateTopicsRequest(topics=topics, timeout_ms=CREATE_TIMEOUT_MS), lambda _response: None)
 
 
-def _answer(found: Topic | MetadataResponseTopic, version: int, reachable: set[int]) -> MetadataResponseTopic:
+def _answer(found: Topic | MetadataResponseTopic, version: int, reachable: Reachable) -> MetadataResponseTopic:
     if isinstance(found, MetadataResponseTopic):
         return found
     partitions = found.partitions
@@ -105,29 +115,35 @@ def _answer(found: Topic | MetadataResponseTopic, version: int, reachable: set[i
     )
 
 
-def _partition(index: int, image: PartitionImage, version: int, reachable: set[int]) -> MetadataResponsePartition:
-    """Leader -1 is none at the moment; the epoch stays what it was."""
-    code, leader = ErrorCode.NONE, image.leader
-    if not image.has_leader:
-        code = ErrorCode.LEADER_NOT_AVAILABLE
-    elif leader not in reachable:
-        has_listener_error = version >= FIRST_WITH_LISTENER_ERROR
-        code = ErrorCode.LISTENER_NOT_FOUND if has_listener_error else ErrorCode.LEADER_NOT_AVAILABLE
-        leader = -1
-    offline = [replica for replica in image.replicas if replica not in reachable]
+def _partition(index: int, image: PartitionImage, version: int, reachable: Reachable) -> MetadataResponsePartition:
+    """Leader -1 is none at the moment; the epoch stays what it was. Version 0 can not tell offline replicas from
+    others, so it leaves them out."""
+    replicas, isr, code = list(image.replicas), list(image.isr), ErrorCode.NONE
+    if version == 0:
+        replicas = [replica for replica in replicas if replica in reachable]
+        isr = [replica for replica in isr if replica in reachable]
+        if (len(replicas), len(isr)) < (len(image.replicas), len(image.isr)):
+            code = ErrorCode.REPLICA_NOT_AVAILABLE
+    if image.leader not in reachable:
+        is_elsewhere = reachable.is_registered(image.leader) and version >= FIRST_WITH_LISTENER_ERROR
+        code = ErrorCode.LISTENER_NOT_FOUND if is_elsewhere else ErrorCode.LEADER_NOT_AVAILABLE
     return MetadataResponsePartition(
         error_code=code,
         partition_index=index,
-        leader_id=leader,
+        leader_id=image.leader if image.leader in reachable else NO_LEADER,
         leader_epoch=image.leader_epoch,
-        replica_nodes=list(image.replicas),
-        isr_nodes=list(image.isr),
-        offline_replicas=offline,
+        replica_nodes=replicas,
+        isr_nodes=isr,
+        offline_replicas=reachable.offline_of(image),
     )
 
 
-def refuse(_body: MetadataRequest, code: ErrorCode, _message: str | None) -> MetadataResponse:
-    return MetadataResponse(brokers=[], topics=[], error_code=code)
+def refuse(body: MetadataRequest, code: ErrorCode, _message: str | None) -> MetadataResponse:
+    topics = [
+        MetadataResponseTopic(error_code=code, name=each.name or "", topic_id=each.topic_id, partitions=[])
+        for each in body.topics or ()
+    ]
+    return MetadataResponse(brokers=[], topics=topics, error_code=code)
 
 
 METADATA = Handler(ApiKey.METADATA, handle, refuse)

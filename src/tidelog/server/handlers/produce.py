@@ -22,6 +22,7 @@ from tidelog.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.internal_topics import is_internal
 from tidelog.server.partition import ALL_REPLICAS, Partition
 from tidelog.server.produce_path import FIRST_WITH_ZSTD, learn
 from tidelog.storage.appended import Refused
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tidelog.server.broker import Broker
 
 NO_ACKS, LEADER_ONLY = 0, 1
+ADMIN_CLIENT = "__admin_client"  # the name by which Kafka's own tools may write to internal topics
 UNKNOWN_OFFSET = -1
 NO_TIMESTAMP = -1
 _FIRST_BY_ID = 13
@@ -77,7 +79,7 @@ class DelayedProduce:
         partition, append = entry.partition, entry.outcome
         if partition is None or isinstance(append, Refused) or append.code is not ErrorCode.NONE:
             return False
-        if self.acks == NO_ACKS or not partition.is_leader:
+        if self.acks == NO_ACKS or not partition.is_leader or not partition.is_online:
             return False
         return append.last_offset >= partition.acknowledged_to(self.acks)
 
@@ -103,6 +105,8 @@ class DelayedProduce:
         assert partition is not None
         if not partition.is_leader:
             return _failure(index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if not partition.is_online and outcome.last_offset >= partition.acknowledged_to(self.acks):
+            return _failure(index, ErrorCode.KAFKA_STORAGE_ERROR)
         if is_expired and self._is_waiting(entry):
             return _failure(index, ErrorCode.REQUEST_TIMED_OUT)
         log_start = partition.log.log_start_offset
@@ -133,18 +137,22 @@ def _append(
     found = broker.leader_of_id(topic.topic_id, data.index) if by_id else broker.leader_of(place)
     if isinstance(found, ErrorCode):
         return Entry(place, topic.topic_id, None, Refused(found, ""))
-    refused = _refuse(body, found, data)
+    refused = _refuse(context, body, found, data)
     if refused is not None:
         found.metrics.failed_produces += 1
         return Entry(place, topic.topic_id, found, refused)
     return Entry(place, topic.topic_id, found, _append_to(broker, context, found, data))
 
 
-def _refuse(body: ProduceRequest, partition: Partition, data: PartitionProduceData) -> Refused | None:
-    if body.acks not in (NO_ACKS, LEADER_ONLY, ALL_REPLICAS):
-        return Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks={body.acks}; use 0, 1 or -1 (all)")
+def _refuse(
+    context: RequestContext, body: ProduceRequest, partition: Partition, data: PartitionProduceData
+) -> Refused | None:
     if not data.records:
         return Refused(ErrorCode.INVALID_RECORD, "a produce request carries one batch for each partition, here is none")
+    if body.acks not in (NO_ACKS, LEADER_ONLY, ALL_REPLICAS):
+        return Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks={body.acks}; use 0, 1 or -1 (all)")
+    if is_internal(partition.topic_partition.topic) and context.client_id != ADMIN_CLIENT:
+        return Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "only the cluster itself writes to its internal topics")
     is_transactional = len(data.records) > _TRANSACTIONAL_AT and data.records[_TRANSACTIONAL_AT] & _TRANSACTIONAL
     if body.transactional_id is not None or is_transactional:
         return Refused(ErrorCode.INVALID_TXN_STATE, "this release does not serve transactions yet")

@@ -1,0 +1,82 @@
+"""What is asked of our node alone: its start from cold files, idle connections, ten thousand partitions."""
+
+import resource
+import socket
+import sys
+import sysconfig
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+import tidelog
+from benchmarks.broker.frames import metadata_frame
+from benchmarks.broker.measures import Figures, Sizes, drop_from_cache
+from benchmarks.broker.systems import System, running
+
+IDLE_SECONDS = 5.0
+KB_EACH, IDLE_CPU = "KB each", "CPU %"
+
+
+def start_seconds(name: str, scratch: Path, times: int) -> list[float]:
+    """Each time on an empty directory, with the program's files dropped from the page cache."""
+    seconds = []
+    for index in range(times):
+        drop_program()
+        with running(name, scratch / f"start-{index}") as system:
+            seconds.append(system.start_seconds)
+    return seconds
+
+
+def drop_program() -> None:
+    """The interpreter's library, what is installed, and ours: everything that an import may read."""
+    roots = {sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["purelib"], str(Path(tidelog.__file__).parent)}
+    for root in sorted(roots):
+        for path in Path(root).rglob("*"):
+            if path.suffix in (".py", ".pyc", ".so") and path.is_file():
+                with suppress(OSError):
+                    drop_from_cache(str(path))
+    with suppress(OSError):
+        drop_from_cache(str(Path(sys.executable).resolve()))
+
+
+def idle_connections(system: System, count: int) -> Figures:
+    """Each has asked for metadata once, as a client does; then nothing is sent."""
+    _raise_descriptor_limit(count + 100)
+    request = metadata_frame()
+    with ExitStack() as stack:
+        before = system.resident_bytes()
+        for index in range(count):
+            sock = stack.enter_context(socket.create_connection(("127.0.0.1", system.port), timeout=30))
+            sock.sendall(request)
+            assert sock.recv(65536), f"connection {index} was closed"
+        time.sleep(IDLE_SECONDS + 2)  # as long as a quiet connection keeps its buffer
+        cpu = system.cpu_seconds()
+        time.sleep(IDLE_SECONDS)
+        cpu = system.cpu_seconds() - cpu
+        grown = system.resident_bytes() - before
+    return {KB_EACH: grown / count / 1000, IDLE_CPU: cpu / IDLE_SECONDS * 100}
+
+
+def _raise_descriptor_limit(wanted: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+
+
+def create_partitions(system: System, count: int) -> float:
+    """Seconds until all of them are there. It counts for the longest turn."""
+    admin = AdminClient({"bootstrap.servers": system.bootstrap})
+    began = time.perf_counter()
+    admin.create_topics([NewTopic("many", count, 1)], operation_timeout=60, request_timeout=60)["many"].result(90)
+    while len(list(system.directory.glob("many-*"))) < count:
+        time.sleep(0.05)
+        if time.perf_counter() - began > 120:
+            raise RuntimeError(f"{system.name}: {count} partitions did not come into being")
+    return time.perf_counter() - began
+
+
+def sizes_of_idle(sizes: Sizes) -> int:
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(sizes.idle_connections, hard - 200)

@@ -1,0 +1,140 @@
+"""The two brokers as processes: how each is started on an empty directory, and what it costs while it runs."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.interop.apache.jars import fetch_jars, java_command
+
+from benchmarks.broker.frames import metadata_frame
+
+OURS, APACHE = "tidelog", "Apache 4.3.1"
+START_SECONDS_MAX = 60
+POLL_SECONDS = 0.002
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+LONGEST_TURN = re.compile(r"longest turn of the loop: ([\d.]+) ms")
+LOG4J = Path(__file__).parents[2] / "tests" / "interop" / "apache" / "log4j2.properties"
+
+PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+log.dirs={directory}
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+group.initial.rebalance.delay.ms=0
+"""
+
+
+@dataclass(slots=True)
+class System:
+    """A broker that answers."""
+
+    name: str
+    port: int
+    directory: Path
+    process: "subprocess.Popen[bytes]"
+    output: Path
+    start_seconds: float
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def cpu_seconds(self) -> float:
+        """User and system time of the process, all threads."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
+
+    def resident_bytes(self) -> int:
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return 1024 * int(status.split("VmRSS:")[1].split()[0])
+
+    def segments(self, topic: str) -> list[Path]:
+        return sorted(self.directory.glob(f"{topic}-0/*.log"))
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def longest_turn_ms(self) -> float | None:
+        """What our node says about itself when it stops."""
+        found = LONGEST_TURN.search(self.output.read_text(errors="replace"))
+        return None if found is None else float(found[1])
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running(name: str, scratch: Path) -> Iterator[System]:
+    """A broker on an empty directory; RuntimeError with its output where it does not answer."""
+    scratch.mkdir(parents=True)
+    directory, port = scratch / "data", free_port()
+    command = _our_command(directory, port) if name == OURS else _apache_command(scratch, directory, port)
+    output = scratch / "output"
+    with output.open("wb") as sink:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT, cwd=scratch)
+    system = System(name, port, directory, process, output, 0.0)
+    try:
+        _wait_for_metadata(system)
+        system.start_seconds = time.perf_counter() - began
+        yield system
+    finally:
+        system.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _our_command(directory: Path, port: int) -> list[str]:
+    return [str(Path(sys.executable).with_name("tidelog")), "dev", "--dir", str(directory), "--port", str(port)]
+
+
+def _apache_command(scratch: Path, directory: Path, port: int) -> list[str]:
+    """Formatted beforehand, which is not counted."""
+    jars = fetch_jars()
+    properties = scratch / "server.properties"
+    properties.write_text(PROPERTIES.format(port=port, controller_port=free_port(), directory=directory))
+    tool = java_command(jars, "kafka.tools.StorageTool", "random-uuid")
+    cluster_id = subprocess.run(tool, check=True, capture_output=True, text=True).stdout.split()[-1]
+    tool = java_command(jars, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties))
+    subprocess.run(tool, check=True, capture_output=True)
+    options = ["-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", f"-Dlog4j2.configurationFile={LOG4J}"]
+    return ["java", *options, "-cp", f"{jars}/*", "kafka.Kafka", str(properties)]
+
+
+def _wait_for_metadata(system: System) -> None:
+    until = time.perf_counter() + START_SECONDS_MAX
+    while time.perf_counter() < until and system.process.poll() is None:
+        with suppress(OSError):
+            if _answers_metadata(system.port):
+                return
+        time.sleep(POLL_SECONDS)
+    raise RuntimeError(f"{system.name} did not start:\n{system.output.read_text(errors='replace')[-2000:]}")
+
+
+def _answers_metadata(port: int) -> bool:
+    with socket.create_connection(("127.0.0.1", port), timeout=START_SECONDS_MAX) as sock:
+        sock.sendall(metadata_frame())
+        return len(sock.recv(4)) == 4

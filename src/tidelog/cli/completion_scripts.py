@@ -1,0 +1,149 @@
+"""The completion scripts. Each walks over the words before the cursor to find the command, then offers what belongs
+there: its actions, its options, the choices of an option or argument, and files everywhere else.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from tidelog.cli.tree import CommandNode
+
+BASH = """\
+# tidelog completion for bash; made by `tidelog completion bash`
+_tidelog() {{
+    local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} path="" word
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        case "$path/$word" in
+            {paths}) path="$path/$word" ;;
+        esac
+    done
+    case "$path $prev" in
+{values}
+    esac
+    local words=""
+    case "$path" in
+{words}
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}}
+complete -o default -F _tidelog tidelog
+"""
+
+ZSH = """\
+#compdef tidelog
+# tidelog completion for zsh; made by `tidelog completion zsh`
+_tidelog() {{
+    local route="" word
+    local -a found
+    for word in "${{(@)words[2,CURRENT-1]}}"; do
+        case "$route/$word" in
+            {paths}) route="$route/$word" ;;
+        esac
+    done
+    case "$route ${{words[CURRENT-1]}}" in
+{values}
+    esac
+    case "$route" in
+{words}
+    esac
+    _describe tidelog found || _files
+}}
+if [[ ${{funcstack[1]}} == _tidelog ]]; then _tidelog "$@"; else compdef _tidelog tidelog; fi
+"""
+
+FISH_HEAD = """\
+# tidelog completion for fish; made by `tidelog completion fish`
+function __tidelog_at
+    set -l route
+    for word in (commandline -opc)[2..-1]
+        contains -- (string join / $route $word) {paths}; and set -a route $word
+    end
+    test (string join / $route) = "$argv[1]"
+end
+complete -c tidelog -f -n '__tidelog_at ""'
+"""
+
+
+def bash(tree: CommandNode) -> str:
+    nodes = tree.walk()
+    values = [
+        f"        {_any(node, flags)}) {_bash_value(choices)}; return ;;"
+        for node in nodes
+        for flags, choices in _valued(node)
+    ]
+    words = [f'        "{_route(node)}") words="{" ".join(_words(node))}" ;;' for node in nodes]
+    return BASH.format(paths=_paths(nodes), values="\n".join(values), words="\n".join(words))
+
+
+def _bash_value(choices: tuple[str, ...]) -> str:
+    """Without choices nothing is offered, so that bash completes files (`-o default`)."""
+    return f'COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$cur"))' if choices else "COMPREPLY=()"
+
+
+def zsh(tree: CommandNode) -> str:
+    nodes = tree.walk()
+    values = [
+        f"        {_any(node, flags)}) {_zsh_value(choices)}; return ;;"
+        for node in nodes
+        for flags, choices in _valued(node)
+    ]
+    words = [f'        "{_route(node)}") found=({" ".join(_described(node))}) ;;' for node in nodes]
+    return ZSH.format(paths=_paths(nodes), values="\n".join(values), words="\n".join(words))
+
+
+def _zsh_value(choices: tuple[str, ...]) -> str:
+    return f"compadd -- {' '.join(choices)}" if choices else "_files"
+
+
+def fish(tree: CommandNode) -> str:
+    nodes = tree.walk()
+    paths = " ".join("/".join(node.path) for node in nodes if node.path)
+    return FISH_HEAD.format(paths=paths) + "".join(line + "\n" for node in nodes for line in _fish_lines(node))
+
+
+def _fish_lines(node: CommandNode) -> Iterator[str]:
+    here = f"complete -c tidelog -n '__tidelog_at \"{'/'.join(node.path)}\"'"
+    for child in node.children:
+        yield f"{here} -f -a {child.path[-1]} -d {_quoted(child.help)}"
+    for argument in node.arguments:
+        if argument.choices:
+            yield f"{here} -f -a {_quoted(' '.join(argument.choices))}"
+    for option in node.options:
+        flags = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option.flags)
+        value = f" -x -a {_quoted(' '.join(option.choices))}" if option.choices else " -r" if option.value else ""
+        yield f"{here} {flags}{value} -d {_quoted(option.help)}"
+
+
+# What they share
+
+
+def _route(node: CommandNode) -> str:
+    return "".join(f"/{name}" for name in node.path)
+
+
+def _paths(nodes: Iterable[CommandNode]) -> str:
+    return "|".join(_route(node) for node in nodes if node.path)
+
+
+def _any(node: CommandNode, flags: tuple[str, ...]) -> str:
+    return "|".join(f'"{_route(node)} {flag}"' for flag in flags)
+
+
+def _valued(node: CommandNode) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    return ((option.flags, option.choices) for option in node.options if option.value)
+
+
+def _words(node: CommandNode) -> list[str]:
+    flags = [flag for option in node.options for flag in option.flags]
+    choices = [choice for argument in node.arguments for choice in argument.choices]
+    return [*(child.path[-1] for child in node.children), *choices, *flags]
+
+
+def _described(node: CommandNode) -> list[str]:
+    children = [(child.path[-1], child.help) for child in node.children]
+    choices = [(choice, argument.help) for argument in node.arguments for choice in argument.choices]
+    flags = [(flag, option.help) for option in node.options for flag in option.flags]
+    return [_quoted(f"{word}:{text}" if text else word) for word, text in (*children, *choices, *flags)]
+
+
+def _quoted(text: str) -> str:
+    """In single quotes, which all three shells read alike but for a quote or a backslash inside: so there is none."""
+    return "'" + text.replace("'", "`").replace("\\", "/") + "'"

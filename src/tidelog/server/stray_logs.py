@@ -1,0 +1,44 @@
+"""Logs of which the cluster knows nothing: of a topic that was deleted while this broker was away, or that it has never
+heard of (a directory from elsewhere, a metadata log that was lost).
+
+As in Kafka they are set aside under a name of their own, `<topic>-<partition>.<unique>-stray`, and never deleted: if it
+is the metadata that are wrong, the records are all that is left. Whoever needs the room deletes them by hand.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from tidelog.storage.log import Log
+from tidelog.storage.names import DirectoryState
+
+if TYPE_CHECKING:
+    from tidelog.server.broker import Broker
+
+UNIQUE_BYTES: Final = 16
+
+
+def unique(broker: "Broker") -> str:
+    return broker.entropy.random_bytes(UNIQUE_BYTES).hex()
+
+
+def is_stray(broker: "Broker", log: Log) -> bool:
+    """A log without an id belongs to the topic of its name: it was written by a release that did not know ids, or lost
+    its id before anything in it was durable."""
+    topics, place = broker.image.topics, log.topic_partition
+    topic = topics.by_name.get(place.topic) if log.topic_id is None else topics.by_id.get(log.topic_id)
+    image = None if topic is None or topic.name != place.topic else topic.partitions.get(place.partition)
+    return image is None or broker.node_id not in image.replicas
+
+
+def set_stray(broker: "Broker", log: Log) -> None:
+    broker.events.stray(log.topic_partition, log.directory)
+    broker.logs.delete(log.topic_partition, unique(broker), broker.turn.wall_ms, DirectoryState.STRAY)
+
+
+def set_strays(broker: "Broker") -> Iterator[None]:
+    """All of them, a piece at a time."""
+    for directory in broker.logs.directories.values():
+        for log in list(directory.logs.values()):
+            if directory.is_online and is_stray(broker, log):
+                set_stray(broker, log)
+            yield

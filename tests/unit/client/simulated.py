@@ -1,0 +1,42 @@
+"""The client in the simulator: the same Client, over the simulated network, with a node whose life the test decides."""
+
+from collections.abc import Callable
+
+from tidelog.client.client import Client
+from tidelog.sim.entropy import SimEntropy
+from tidelog.sim.node_world import NodeWorld
+
+
+class SimWorld:
+    """A client's World. Time passes, and the node turns, only while the client waits."""
+
+    def __init__(self, nodes: NodeWorld, seed: int = 1) -> None:
+        self.nodes = nodes
+        self.clock = nodes.clock
+        self.entropy = SimEntropy(seed, "client")
+        self.network = nodes.client_host
+        self.on_tick: Callable[[], None] = lambda: None
+
+    def resolve(self, host: str, _port: int) -> list[str]:
+        return [host]
+
+    def wait(self, timeout_ms: int) -> None:
+        for _ in range(max(1, timeout_ms)):
+            if self.nodes.node is not None:
+                self.nodes.node.turn()
+            due_ms = self.network.next_delivery_ms()
+            if due_ms is not None and due_ms <= self.clock.monotonic_ms():
+                return
+            self.on_tick()
+            self.clock.advance(1)
+
+    def close(self) -> None: ...
+
+
+def client_of(nodes: NodeWorld, seed: int = 1) -> Client:
+    return Client("node:9092", world=SimWorld(nodes, seed))
+
+
+def world_of(client: Client) -> SimWorld:
+    assert isinstance(client.world, SimWorld)
+    return client.world

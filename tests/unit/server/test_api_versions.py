@@ -1,0 +1,129 @@
+"""ApiVersions, and what becomes of requests that are not served."""
+
+import struct
+
+import pytest
+
+from tidelog.model.errors import ErrorCode
+from tidelog.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from tidelog.protocol.messages.find_coordinator import FindCoordinatorRequest
+from tidelog.protocol.messages.metadata import MetadataRequest
+from tidelog.protocol.messages.offset_commit import OffsetCommitRequest
+from tidelog.sim.node_world import NodeWorld, SimClient
+from tidelog.protocol.codec import decode
+
+HEADER = struct.Struct(">hhih")
+
+
+def raw_request(api_key: int, version: int, body: bytes = b"") -> bytes:
+    payload = HEADER.pack(api_key, version, 77, -1) + body
+    return struct.pack(">i", len(payload)) + payload
+
+
+class Raw:
+    """A connection whose bytes are looked at as they are."""
+
+    def __init__(self, world: NodeWorld, port: int = 9092) -> None:
+        self._world = world
+        self._room = bytearray(1 << 16)
+        self.data = b""
+        self.is_closed = False
+        self.connection = world.client_host.connect("node", port, self)
+
+    def writable(self) -> memoryview:
+        return memoryview(self._room)
+
+    def received(self, count: int) -> None:
+        self.data += bytes(self._room[:count])
+
+    def connected(self) -> None: ...
+
+    def drained(self) -> None: ...
+
+    def closed(self, _reason: str) -> None:
+        self.is_closed = True
+
+    def send(self, data: bytes) -> None:
+        self._world.client_host.send(self.connection, [data])
+
+    def frame(self) -> bytes:
+        """The next response without its size; b"" when the connection was closed instead."""
+        return bytes(self._world.wait_for(self._look))
+
+    def _look(self) -> bytes | None:
+        if len(self.data) >= 4:
+            (size,) = struct.unpack_from(">i", self.data)
+            if len(self.data) >= 4 + size:
+                found, self.data = self.data[4 : 4 + size], self.data[4 + size :]
+                return found
+        return b"" if self.is_closed else None
+
+
+@pytest.mark.parametrize("version", [5, 127, 32767, -1])
+def test_an_unknown_version_is_answered_in_version_0_with_the_versions_that_there_are(
+    node: NodeWorld, version: int
+) -> None:
+    raw = Raw(node)
+    raw.send(raw_request(18, version, b"\x00whatever a later version has"))
+    frame = raw.frame()
+    assert struct.unpack_from(">i", frame) == (77,)
+    response, end = decode(ApiVersionsResponse, bytearray(frame), 0, 4, len(frame))
+    assert end == len(frame)
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [(each.api_key, each.min_version, each.max_version) for each in response.api_keys] == [(18, 0, 4)]
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_the_header_stays_version_0(node: NodeWorld, version: int) -> None:
+    """In a flexible one a byte of tags would come between the correlation id and the error."""
+    raw = Raw(node)
+    raw.send(raw_request(18, version, b"\x00\x02a\x021\x00" if version >= 3 else b""))
+    frame = raw.frame()
+    assert struct.unpack_from(">ih", frame) == (77, ErrorCode.NONE)
+    response, _end = decode(ApiVersionsResponse, bytearray(frame), version, 4, len(frame))
+    assert len(response.api_keys) > 20
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a-", "a b", "a/b", "ä", "a\n"])
+def test_what_a_client_may_call_itself(client: SimClient, name: str) -> None:
+    for request in (
+        ApiVersionsRequest(client_software_name=name, client_software_version="1"),
+        ApiVersionsRequest(client_software_name="a", client_software_version=name),
+    ):
+        response = client.ask(request, 3)
+        assert (response.error_code, response.api_keys) == (ErrorCode.INVALID_REQUEST, [])
+
+
+def test_before_version_3_nobody_says_a_name(client: SimClient) -> None:
+    request = ApiVersionsRequest(client_software_name="", client_software_version="")
+    assert client.ask(request, 2).error_code == ErrorCode.NONE
+
+
+def test_features_with_level_0_are_only_told_to_who_can_read_them(client: SimClient) -> None:
+    request = ApiVersionsRequest(client_software_name="a", client_software_version="1.0-b")
+    old, new = client.ask(request, 3), client.ask(request, 4)
+    assert all(each.min_version > 0 for each in old.supported_features)
+    assert {each.name for each in old.supported_features} < {each.name for each in new.supported_features}
+    levels = {each.name: each.max_version_level for each in new.finalized_features}
+    assert levels["metadata.version"] == 30
+    assert new.finalized_features_epoch > 0
+
+
+def test_an_api_that_is_not_served_yet_is_refused_in_its_own_words(client: SimClient) -> None:
+    response = client.ask(FindCoordinatorRequest(key="group"), 3)
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert client.ask(MetadataRequest(topics=[]), 9).error_code == ErrorCode.NONE  # and nothing is wedged by it
+
+
+def test_where_the_response_has_no_place_for_it_the_connection_ends(client: SimClient) -> None:
+    client.send(OffsetCommitRequest(group_id="g", topics=[]), 8)
+    with pytest.raises(EOFError):
+        client.receive()
+
+
+@pytest.mark.parametrize(("api_key", "version"), [(4, 0), (7, 1), (999, 0), (-1, 0), (1, 3), (1, 19), (0, -1), (3, 99)])
+def test_what_nobody_could_answer_ends_the_connection(node: NodeWorld, api_key: int, version: int) -> None:
+    raw = Raw(node)
+    raw.send(raw_request(18, 0) + raw_request(api_key, version, bytes(20)))
+    assert raw.frame() != b""  # what came before it is answered
+    assert raw.frame() == b""
