@@ -21,9 +21,11 @@ ENV PATH=/opt/tidelog/bin:$PATH PYTHONDONTWRITEBYTECODE=1
 USER tidelog
 WORKDIR /var/lib/tidelog
 VOLUME /var/lib/tidelog
-EXPOSE 9092
-# By the protocol itself: a broker that answers this answers clients. Says why when it does not.
-HEALTHCHECK --interval=15s --timeout=10s --start-period=30s CMD ["tidelog", "cluster", "describe", "--json"]
+EXPOSE 9092 9404
+# Not by a client: what clients are told (--advertise) need not be reachable from in here.
+HEALTHCHECK --interval=15s --timeout=5s --start-period=30s \
+    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:9404/readyz', timeout=4)"]
 # tidelog is process 1 and ends in order at SIGTERM, which `docker stop` sends.
 ENTRYPOINT ["tidelog"]
-CMD ["dev", "--dir", "/var/lib/tidelog/data", "--host", "0.0.0.0", "--advertise", "localhost:9092"]
+CMD ["dev", "--dir", "/var/lib/tidelog/data", "--host", "0.0.0.0", "--advertise", "localhost:9092", \
+     "--metrics-port", "9404"]

@@ -43,14 +43,20 @@ COMPILED = [
     "src/tidelog/storage/producer_state.py",
     "src/tidelog/storage/producer_snapshot.py",
     "src/tidelog/storage/log_append.py",
+    "src/tidelog/storage/leader_epochs.py",
+    "src/tidelog/storage/flush.py",
+    "src/tidelog/storage/log.py",
     "src/tidelog/protocol/framing.py",
     "src/tidelog/protocol/response_order.py",
     "src/tidelog/protocol/server_connection.py",
     "src/tidelog/server/partition.py",
     "src/tidelog/server/connection.py",
+    "src/tidelog/server/request_metrics.py",
+    "src/tidelog/server/metrics_turns.py",
     "src/tidelog/server/turn.py",
     "src/tidelog/server/produce_path.py",
     "src/tidelog/io/reactor.py",
+    "src/tidelog/client/kernels_murmur2.py",
 ]
 MANIFEST = Path("src/tidelog/_compiled.json")
 

@@ -26,10 +26,9 @@ def run(console: Console, seconds: float | None) -> int:
     with testing.broker(auto_create_topics_enable=False) as broker:
         console.print(f"broker ready on {broker.bootstrap_servers} after {time.monotonic() - began:.2f} s")
         traffic = Traffic(broker.bootstrap_servers)
-        traffic.start()
-        view = View(broker, traffic, version_line())
         try:
-            _show(console, view, traffic, seconds)
+            traffic.start()
+            _show(console, View(broker, traffic, version_line()), traffic, seconds)
         except KeyboardInterrupt:
             pass
         finally:

@@ -55,6 +55,9 @@ class Counts:
     end_to_end_ms: list[float] = field(default_factory=list)
 
 
+Work = Callable[[Client, Stream, Counts], None]
+
+
 class Traffic:
     """From `start` to `finish`; a thread that fails is told by `failure`."""
 
@@ -65,8 +68,8 @@ class Traffic:
         self.failure: Exception | None = None
         self._is_producing = True
         self._is_consuming = True
-        self._producers = [threading.Thread(target=self._run, args=(self._produce, each)) for each in streams]
-        self._consumers = [threading.Thread(target=self._run, args=(self._consume, each)) for each in streams]
+        self._producers = [self._thread(self._produce, stream) for stream in streams]
+        self._consumers = [self._thread(self._consume, stream) for stream in streams]
 
     def start(self) -> None:
         with Client(self._bootstrap) as client:
@@ -78,20 +81,21 @@ class Traffic:
     def finish(self) -> bool:
         """Stops producing, reads what is left; whether every acknowledged record came back."""
         self._is_producing = False
-        for thread in self._producers:
-            thread.join()
+        _join(self._producers)
         deadline = time.monotonic() + DRAIN_S_MAX
         while not self._is_drained() and self.failure is None and time.monotonic() < deadline:
             time.sleep(TICK_S)
         self._is_consuming = False
-        for thread in self._consumers:
-            thread.join()
+        _join(self._consumers)
         return self._is_drained()
 
     def _is_drained(self) -> bool:
         return all(each.consumed == each.acknowledged == each.produced for each in self.counts.values())
 
-    def _run(self, work: Callable[[Client, Stream, Counts], None], stream: Stream) -> None:
+    def _thread(self, work: Work, stream: Stream) -> threading.Thread:
+        return threading.Thread(target=self._run, args=(work, stream), daemon=True)
+
+    def _run(self, work: Work, stream: Stream) -> None:
         try:
             with Client(self._bootstrap) as client:
                 work(client, stream, self.counts[stream.topic])
@@ -132,6 +136,12 @@ class Traffic:
                     counts.consumed += 1
                     counts.consumed_bytes += len(record.value)
                     _note(counts.end_to_end_ms, STAMP.unpack_from(record.value)[0])
+
+
+def _join(threads: list[threading.Thread]) -> None:
+    for thread in threads:
+        if thread.ident is not None:  # Ctrl-C may come before all were started
+            thread.join()
 
 
 def _note(latencies: list[float], since_ns: int) -> None:

@@ -88,9 +88,30 @@ MUTATIONS = (
     Mutation(
         "a truncation does not abort a cleaning under way",
         f"{STORAGE}/log_truncation.py",
-        "    log.generation += 1\n",
+        "    cut.log.generation += 1\n",
         "",
         "tests/unit/storage tests/sim/test_cleaning_crashes.py",
+    ),
+    Mutation(
+        "the end of one truncation takes the limit of the next one with it",
+        f"{STORAGE}/log_truncation.py",
+        "[each for each in directory.start_limits if each is not limits]",
+        "[]",
+        "tests/unit/storage/test_logs_do_not_wait.py",
+    ),
+    Mutation(
+        "a log that was never durable, of a topic that nobody knows, is kept",
+        f"{STORAGE}/logs_loading.py",
+        "        _drop_unowned(loaded, directory, progress.started_ms)\n",
+        "",
+        "tests/unit/storage/test_logs.py",
+    ),
+    Mutation(
+        "a deleted log's offsets leave the checkpoints before its name does",
+        f"{STORAGE}/log_directory.py",
+        ", *self.moved_away, *self.leaving]",
+        ", *self.moved_away]",
+        "tests/unit/storage/test_log_directory.py",
     ),
     Mutation(
         "the last stable offset forgets open transactions",
@@ -116,7 +137,7 @@ MUTATIONS = (
     Mutation(
         "a deleted partition's files go before its new name is durable",
         f"{STORAGE}/log_housekeeping.py",
-        "        yield [descriptors.fs.begin_sync_directory(parent_of(path))]\n",
+        "    yield [descriptors.fs.begin_sync_directory(log_directory)]\n",
         "",
         "tests/sim/test_deletion_crashes.py",
     ),

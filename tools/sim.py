@@ -1,18 +1,25 @@
 """`make sim`: the crash tests of the log over many seeds, each cut at some of its operations, by power and by death.
 
-`python -m tools.sim FIRST COUNT [CUTS]`. What fails is printed as the call that shows it again. Then the Hypothesis
+`python -m tools.sim FIRST COUNT [CUTS]`. What fails is printed as the call that shows it again. Then the same for whole
+nodes with their clients: as many seeds, each with all faults and cut at a few of its operations. Last the Hypothesis
 twins of the log, for ten times as many histories as in `make test`, and other ones each time; a failure is made small.
 """
 
+import logging
 import random
 import sys
+from collections.abc import Callable
+from functools import partial
 
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from rich.console import Console
 from rich.progress import track
 from tests.property.storage.test_log_twin import SETTINGS, CompactedLogAndList, LogAndList
+from tests.sim import test_node_crashes as nodes
 from tests.sim.test_log_crashes import NEVER, Workload, machine, run_one
+
+NODE_OPERATIONS = 400  # about as many as a short life of a node makes
 
 
 def operations(seed: int) -> int:
@@ -33,6 +40,23 @@ def failures_of(seed: int, cuts: int) -> list[str]:
             except Exception as error:  # noqa: BLE001 - whatever it is, the hunt goes on and the seed is kept
                 found.append(f"run_one({seed}, {crash_at}, {ends_by_power})  # {type(error).__name__}: {error}")
     return found
+
+
+def node_failures_of(seed: int, cuts: int) -> list[str]:
+    found = [failure_of(f"nodes.live({seed}, {each})", partial(nodes.live, seed, each, 3)) for each in (False, True)]
+    for crash_at in sorted(random.Random(seed).sample(range(1, NODE_OPERATIONS), cuts // 5)):
+        for by_power in (True, False):
+            call = f"nodes.run_one({seed}, {crash_at}, {by_power})"
+            found.append(failure_of(call, partial(nodes.run_one, seed, crash_at, by_power)))
+    return [each for each in found if each is not None]
+
+
+def failure_of(call: str, attempt: Callable[[], object]) -> str | None:
+    try:
+        attempt()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the hunt goes on and the seed is kept
+        return f"{call}  # {type(error).__name__}: {error}"
+    return None
 
 
 def twin_fails(console: Console, machine_class: type[LogAndList]) -> bool:
@@ -62,6 +86,12 @@ def main(arguments: list[str]) -> int:
             console.print(f"[red]{failure}", soft_wrap=True)
             failures.append(failure)
     console.print(f"{count} seeds from {first}, {cuts} cuts each, by power and by death: {len(failures)} failures")
+    logging.getLogger("tidelog").setLevel(logging.CRITICAL)  # disks fail by the dozen
+    for seed in track(range(first, first + count), "nodes", console=console):
+        for failure in node_failures_of(seed, cuts):
+            console.print(f"[red]{failure}", soft_wrap=True)
+            failures.append(failure)
+    console.print(f"{count} nodes from {first}: {len(failures)} failures in all")
     twins = [twin_fails(console, each) for each in (LogAndList, CompactedLogAndList)]
     return 1 if failures or any(twins) else 0
 

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from benchmarks.broker.frames import bulk_frame, fetch_frame, small_frame
-from benchmarks.broker.load import Load
+from benchmarks.broker.load import Load, LoadFailed
 from benchmarks.broker.systems import System
 from tidelog.records.compression import CompressionType
 
@@ -70,7 +70,7 @@ class Bench:
             try:
                 self.load.produce(self.system.port, small_frame(topic), 1, 1, 0, 1)
                 return
-            except Exception:
+            except LoadFailed:
                 if time.monotonic() > until:
                     raise
                 time.sleep(0.1)
@@ -135,11 +135,12 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def drop_from_cache(path: str) -> int:
+def drop_from_cache(path: str, *, is_dirty: bool = True) -> int:
     """Out of the page cache; what is dirty has to be written first. How large the file is."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        if is_dirty:
+            os.fsync(descriptor)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         return os.fstat(descriptor).st_size
     finally:

@@ -96,7 +96,7 @@ def running(name: str, scratch: Path) -> Iterator[System]:
     output = scratch / "output"
     with output.open("wb") as sink:
         began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT, cwd=scratch)
+        process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT, cwd=scratch, env=_environment())
     system = System(name, port, directory, process, output, 0.0)
     try:
         _wait_for_metadata(system)
@@ -105,6 +105,11 @@ def running(name: str, scratch: Path) -> Iterator[System]:
     finally:
         system.stop()
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _environment() -> dict[str, str]:
+    """As an installed program has it: its modules are compiled once, and not at every start."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _our_command(directory: Path, port: int) -> list[str]:

@@ -17,7 +17,7 @@ README = blocks("README.md")
 
 
 @pytest.mark.parametrize("code", README, ids=[f"block {number}" for number in range(1, len(README) + 1)])
-@pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")  # kafka-python's
+@pytest.mark.filterwarnings("ignore:.*is deprecated. Use files:DeprecationWarning")  # kafka-python's
 def test_an_example_of_the_readme_runs(code: str, bootstrap: str, topic: str) -> None:
     code = code.replace("localhost:9092", bootstrap).replace('"greetings"', repr(topic))
     exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})

@@ -16,7 +16,7 @@ with warnings.catch_warnings():
     from kafka.errors import MessageSizeTooLargeError, TopicAlreadyExistsError
 
 # Only its first use of a message reads the schema, so this may come up anywhere later.
-pytestmark = pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated. Use files:DeprecationWarning")
 
 TIMEOUT_S = 30
 

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tidelog import testing
-from tidelog.testing.keeper_process import keeper
+from tidelog.testing.keeper_process import KeeperProcess, keeper
 
 DEADLINE_S = 30
 
@@ -160,3 +160,14 @@ def test_a_broker_that_died_by_itself_can_be_started_again() -> None:
 
 def test_one_keeper_serves_a_process() -> None:
     assert keeper() is keeper()
+
+
+def test_an_answer_that_ctrl_c_kept_us_from_reading_is_passed_over() -> None:
+    own = KeeperProcess()
+    assert own._process.stdin is not None
+    own._process.stdin.write(b'{"number": 0, "command": "open"}\n')
+    opened = own.ask("open")
+    assert opened["name"] == "2"
+    assert Path(opened["directory"]).exists()
+    own.end()
+    assert not Path(opened["directory"]).exists()

@@ -1,5 +1,5 @@
-"""Clients of a simulated node that never wait: each has at most one thing to say at a time, hears the answer whenever it
-comes, and connects anew when its connection ends. What they are told goes into the ledger."""
+"""Clients of a simulated node that never wait: each says one thing at a time, hears the answer whenever it comes, and
+connects anew when its connection ends. What they are told goes into the ledger."""
 
 import random
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from tidelog.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
-from tidelog.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from tidelog.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from tidelog.protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -256,13 +256,14 @@ class Admin(Client):
         self.made += 1
         if name in ledger.topics or name in ledger.unsure:
             return
-        topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1, assignments=[], configs=[])
+        configs = [CreatableTopicConfig(name="internal.segment.bytes", value="600")]
+        topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1, assignments=[], configs=configs)
         ledger.unsure[name] = None
 
         def answered(answer: Any) -> None:
             result = answer.topics[0]
-            del ledger.unsure[name]
             if result.error_code == ErrorCode.NONE:
+                del ledger.unsure[name]
                 ledger.topics[name] = Uuid(result.topic_id)
 
         self.ask(CreateTopicsRequest(topics=[topic], timeout_ms=1_000), 7, answered)
@@ -274,12 +275,9 @@ class Admin(Client):
         ledger.configs.pop(name, None)
 
         def answered(answer: Any) -> None:
-            del ledger.unsure[name]
-            code = answer.responses[0].error_code
-            if code in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_ID):
+            if answer.responses[0].error_code in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_ID):
+                del ledger.unsure[name]
                 ledger.deleted[topic_id] = name
-            else:
-                ledger.topics[name] = topic_id
 
         self.ask(DeleteTopicsRequest(topics=[DeleteTopicState(topic_id=topic_id)], timeout_ms=1_000), 6, answered)
 
@@ -292,7 +290,8 @@ class Admin(Client):
 
         def answered(answer: Any) -> None:
             if answer.responses[0].error_code == ErrorCode.NONE:
-                values[:] = [value]
+                values.remove(value)
+                values[0] = value  # one that was not answered may still be on its way
 
         self.ask(IncrementalAlterConfigsRequest(resources=[resource], validate_only=False), 1, answered)
 

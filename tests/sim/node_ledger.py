@@ -61,7 +61,7 @@ class Ledger:
     topics: dict[str, Uuid] = field(default_factory=dict)
     deleted: dict[Uuid, str] = field(default_factory=dict)
     unsure: dict[str, None] = field(default_factory=dict)
-    configs: dict[str, list[str]] = field(default_factory=dict)  # by topic: the last known value, then possible ones
+    configs: dict[str, list[str]] = field(default_factory=dict)  # by topic: the one acknowledged last, others possible
 
     def of(self, topic_id: Uuid, partition: int) -> PartitionLedger:
         return self.partitions.setdefault((topic_id, partition), PartitionLedger())

@@ -20,7 +20,7 @@ from tests.sim.node_ledger import Ledger
 
 from tidelog.metadata.configs import ConfigResource, ResourceType
 from tidelog.model.errors import ErrorCode
-from tidelog.model.ids import Uuid
+from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.server.node import NodeFailed, Phase
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.faults import Op
@@ -28,17 +28,14 @@ from tidelog.sim.node_world import NodeWorld
 from tidelog.sim.trace import Trace
 from tidelog.sim.wire import NetworkSettings
 
-STEPS_A_LIFE = 700
+STEPS_A_LIFE = 400
 DIRECTORIES = ("/disk/a", "/other/b")
 OVERRIDES = {
     "log.dirs": ",".join(DIRECTORIES),
-    "log.segment.bytes": "1048576",
-    "internal.segment.bytes": "600",
     "log.index.interval.bytes": "100",
     "log.flush.offset.checkpoint.interval.ms": "100",
     "log.retention.check.interval.ms": "150",
     "log.segment.delete.delay.ms": "50",
-    "file.delete.delay.ms": "50",
     "metadata.log.max.record.bytes.between.snapshots": "3000",
     "internal.metadata.log.segment.bytes": "3000",
 }
@@ -150,9 +147,18 @@ class NodeLife:
         self._check_topics(found)
         for name, values in self.ledger.configs.items():
             config = image.configs.get(ConfigResource(ResourceType.TOPIC, name)) or {}
-            assert name in self.ledger.unsure or config.get("retention.ms", NOT_SET) in values, (name, values)
+            value = config.get("retention.ms", NOT_SET)
+            assert name not in self.ledger.topics or value in values, f"{name}: {value} is none of {values}"
+            values[:] = [value]
         for name, topic_id in found.items():
-            self._check_partition(name, topic_id)
+            if not self._is_set_aside(name):
+                self._check_partition(name, topic_id)
+
+    def _is_set_aside(self, name: str) -> bool:
+        """A directory failed, the topic was made anew in the other, and the first came back: there are two, nobody
+        guesses, and the operator is told (`storage.partition_directories`)."""
+        logs = self.world.running.broker.logs
+        return any(TopicPartition(name, 0) in each.corrupt for each in logs.directories.values())
 
     def _check_topics(self, found: dict[str, Uuid]) -> None:
         for name, topic_id in self.ledger.topics.items():
@@ -167,7 +173,8 @@ class NodeLife:
         assert not extra, f"nobody asked for {extra}"
 
     def _check_partition(self, name: str, topic_id: Uuid) -> None:
-        ledger, found = self.ledger.of(topic_id, 0), {}
+        ledger = self.ledger.of(topic_id, 0)
+        found: dict[int, bytes] = {}
         client = self.world.client()
         start = client.ask(earliest_request(name), 7).topics[0].partitions[0].offset
         offset = start

@@ -25,7 +25,7 @@ from tidelog.storage.appended import Refused
 from tidelog.storage.log import Log
 from tidelog.storage.log_append import Append
 
-PARTITIONS = (TopicPartition("t", 0), TopicPartition("t", 1))
+PARTITIONS = (TopicPartition("t", 0), TopicPartition("u", 0))
 CONFIG = topic_config(
     internal_segment_bytes=400, index_interval_bytes=100, retention_bytes=1500, file_delete_delay_ms=100
 )
@@ -91,7 +91,7 @@ class Workload:
         """None: it is on its way."""
         logs, history = self.broker.logs, self.histories[partition]
         if not history or history[-1].departure is not None:
-            history.append(Model(Uuid(bytes([partition.partition, len(history), *range(14)]))))
+            history.append(Model(Uuid(bytes([PARTITIONS.index(partition), len(history), *range(14)]))))
             logs.begin_create({partition: history[-1].topic_id}, self.broker.now)
         return logs.get(partition)
 

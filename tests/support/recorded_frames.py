@@ -4,12 +4,13 @@ They name topics, partitions and batches that exist, so that a handler gets as f
 frame the way bad memory, bad clients and bad people do.
 """
 
+import struct
 from collections.abc import Iterator, Sequence
 from random import Random
-from struct import Struct
 from typing import Any
 
 from tests.support.message_builder import MessageBuilder, seed_of, smallest
+
 from tidelog.protocol.client_connection import ClientConnection
 from tidelog.protocol.messages.registry import REQUESTS, RESPONSES
 from tidelog.protocol.schema import FieldSchema, Wire, schema_of
@@ -40,7 +41,7 @@ PARTITIONS = ("partition", "partition_index", "partition_indexes", "partitions",
 NAMES = ("name", "topic", "topics", "topic_names", "topic_name")
 CONFIGS = ("retention.ms", "cleanup.policy", "max.message.bytes", "no.such.setting")
 VALUES = ("1000", "compact", "delete,compact", "-1", "x", None)
-_SIZE = Struct(">i")
+_SIZE = struct.Struct(">i")
 
 
 def batches() -> list[bytes]:
@@ -82,7 +83,8 @@ class Recorder:
             yield framed(MessageBuilder(version, seed_of(api_key, version, build), self.choices).build(cls), version)
 
     def all_frames(self, api_keys: Sequence[int]) -> list[bytes]:
-        return [
+        gone = [frame for version in range(3) for frame in [old_produce(version)] * 3] if 0 in api_keys else []
+        return gone + [
             frame
             for api_key in api_keys
             for version in versions_of(api_key)
@@ -93,6 +95,15 @@ class Recorder:
 def versions_of(api_key: int) -> range:
     versions = schema_of(REQUESTS[api_key]).versions
     return range(versions.lowest, versions.highest + 1)
+
+
+def old_produce(version: int) -> bytes:
+    """A version that is advertised and not served: two topics, three partitions."""
+    one = struct.pack(">ii", 0, 4) + b"data"
+    topics = struct.pack(">ih", 2, 5) + b"plain" + struct.pack(">i", 2) + one + one
+    topics += struct.pack(">h", 5) + b"other" + struct.pack(">i", 1) + one
+    body = struct.pack(">hhih", 0, version, 1, 4) + b"fuzz" + struct.pack(">hi", 1, 1_000) + topics
+    return _SIZE.pack(len(body)) + body
 
 
 def framed(message: Any, version: int) -> bytes:

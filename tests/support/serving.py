@@ -13,15 +13,18 @@ from tidelog.sim.node_world import SimClient
 
 
 def create(client: SimClient, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> bytes:
-    """The topic's id."""
+    """The topic's id; its partitions are there when this returns."""
     given = [CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()]
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=given)
     answer = client.ask(CreateTopicsRequest(topics=[topic]), 7).topics[0]
     assert answer.error_code == ErrorCode.NONE, answer
+    client._world.wait_for(lambda: None if client._world.running.broker.hosted.is_behind else True)
     return bytes(answer.topic_id)
 
 
-def batch_of(*values: bytes | None, key: bytes | None = None, first_timestamp: int = 1_000, **options: Any) -> memoryview:
+def batch_of(
+    *values: bytes | None, key: bytes | None = None, first_timestamp: int = 1_000, **options: Any
+) -> memoryview:
     builder = BatchBuilder(options=BatchOptions(**options))
     for index, value in enumerate(values):
         builder.append(first_timestamp + index, key, value)

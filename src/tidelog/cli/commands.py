@@ -57,7 +57,7 @@ def build_parser(wanted: tuple[str, ...]) -> argparse.ArgumentParser:
         epilog=f"{epilog(EXAMPLES)}\n\n`tidelog COMMAND --help` says more about one command.",
         formatter_class=HelpFormatter,
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     for command in COMMANDS:
         if command.name in wanted:
             importlib.import_module(command.module).add_parser(commands)

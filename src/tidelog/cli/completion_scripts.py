@@ -4,7 +4,7 @@ there: its actions, its options, the choices of an option or argument, and files
 
 from collections.abc import Iterable, Iterator
 
-from tidelog.cli.tree import CommandNode
+from tidelog.cli.tree import CommandNode, Option
 
 BASH = """\
 # tidelog completion for bash; made by `tidelog completion bash`
@@ -52,11 +52,11 @@ if [[ ${{funcstack[1]}} == _tidelog ]]; then _tidelog "$@"; else compdef _tidelo
 FISH_HEAD = """\
 # tidelog completion for fish; made by `tidelog completion fish`
 function __tidelog_at
-    set -l route
+    set -l route ""
     for word in (commandline -opc)[2..-1]
-        contains -- (string join / $route $word) {paths}; and set -a route $word
+        contains -- "$route/$word" {paths}; and set route "$route/$word"
     end
-    test (string join / $route) = "$argv[1]"
+    test "$route" = "$argv[1]"
 end
 complete -c tidelog -f -n '__tidelog_at ""'
 """
@@ -65,51 +65,70 @@ complete -c tidelog -f -n '__tidelog_at ""'
 def bash(tree: CommandNode) -> str:
     nodes = tree.walk()
     values = [
-        f"        {_any(node, flags)}) {_bash_value(choices)}; return ;;"
+        f"        {_any(node, option.flags)}) {_bash_value(option)}; return ;;"
         for node in nodes
-        for flags, choices in _valued(node)
+        for option in _valued(node)
     ]
     words = [f'        "{_route(node)}") words="{" ".join(_words(node))}" ;;' for node in nodes]
     return BASH.format(paths=_paths(nodes), values="\n".join(values), words="\n".join(words))
 
 
-def _bash_value(choices: tuple[str, ...]) -> str:
-    """Without choices nothing is offered, so that bash completes files (`-o default`)."""
-    return f'COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$cur"))' if choices else "COMPREPLY=()"
+def _bash_value(option: Option) -> str:
+    """Where nothing is offered bash completes files (`-o default`), unless it is told that a value is none."""
+    if option.choices:
+        return f'COMPREPLY=($(compgen -W "{" ".join(option.choices)}" -- "$cur"))'
+    return "COMPREPLY=()" if option.takes_file else "compopt +o default"
 
 
 def zsh(tree: CommandNode) -> str:
     nodes = tree.walk()
     values = [
-        f"        {_any(node, flags)}) {_zsh_value(choices)}; return ;;"
+        f"        {_any(node, option.flags)}) {_zsh_value(option)}; return ;;"
         for node in nodes
-        for flags, choices in _valued(node)
+        for option in _valued(node)
     ]
     words = [f'        "{_route(node)}") found=({" ".join(_described(node))}) ;;' for node in nodes]
     return ZSH.format(paths=_paths(nodes), values="\n".join(values), words="\n".join(words))
 
 
-def _zsh_value(choices: tuple[str, ...]) -> str:
-    return f"compadd -- {' '.join(choices)}" if choices else "_files"
+def _zsh_value(option: Option) -> str:
+    if option.choices:
+        return f"compadd -- {' '.join(option.choices)}"
+    return "_files" if option.takes_file else f"_message {_zsh_text(option.value)}"
+
+
+def _zsh_text(text: str) -> str:
+    escaped = text.replace("'", "'\\''")
+    return f"'{escaped}'"
 
 
 def fish(tree: CommandNode) -> str:
     nodes = tree.walk()
-    paths = " ".join("/".join(node.path) for node in nodes if node.path)
+    paths = " ".join(_route(node) for node in nodes if node.path)
     return FISH_HEAD.format(paths=paths) + "".join(line + "\n" for node in nodes for line in _fish_lines(node))
 
 
 def _fish_lines(node: CommandNode) -> Iterator[str]:
-    here = f"complete -c tidelog -n '__tidelog_at \"{'/'.join(node.path)}\"'"
+    here = f"complete -c tidelog -n '__tidelog_at \"{_route(node)}\"'"
     for child in node.children:
-        yield f"{here} -f -a {child.path[-1]} -d {_quoted(child.help)}"
+        yield f"{here} -f -a {child.path[-1]} -d {_fish_text(child.help)}"
     for argument in node.arguments:
         if argument.choices:
-            yield f"{here} -f -a {_quoted(' '.join(argument.choices))}"
+            yield f"{here} -f -a {_fish_text(' '.join(argument.choices))}"
     for option in node.options:
         flags = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option.flags)
-        value = f" -x -a {_quoted(' '.join(option.choices))}" if option.choices else " -r" if option.value else ""
-        yield f"{here} {flags}{value} -d {_quoted(option.help)}"
+        yield f"{here} {flags}{_fish_value(option)} -d {_fish_text(option.help)}"
+
+
+def _fish_value(option: Option) -> str:
+    if option.choices:
+        return f" -x -a {_fish_text(' '.join(option.choices))}"
+    return " -r -F" if option.takes_file else " -x" if option.value else ""
+
+
+def _fish_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 # What they share
@@ -127,8 +146,8 @@ def _any(node: CommandNode, flags: tuple[str, ...]) -> str:
     return "|".join(f'"{_route(node)} {flag}"' for flag in flags)
 
 
-def _valued(node: CommandNode) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    return ((option.flags, option.choices) for option in node.options if option.value)
+def _valued(node: CommandNode) -> list[Option]:
+    return [option for option in node.options if option.value]
 
 
 def _words(node: CommandNode) -> list[str]:
@@ -141,9 +160,4 @@ def _described(node: CommandNode) -> list[str]:
     children = [(child.path[-1], child.help) for child in node.children]
     choices = [(choice, argument.help) for argument in node.arguments for choice in argument.choices]
     flags = [(flag, option.help) for option in node.options for flag in option.flags]
-    return [_quoted(f"{word}:{text}" if text else word) for word, text in (*children, *choices, *flags)]
-
-
-def _quoted(text: str) -> str:
-    """In single quotes, which all three shells read alike but for a quote or a backslash inside: so there is none."""
-    return "'" + text.replace("'", "`").replace("\\", "/") + "'"
+    return [_zsh_text(f"{word}:{text}" if text else word) for word, text in (*children, *choices, *flags)]

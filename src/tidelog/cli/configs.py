@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tidelog.cli.connecting import add_client_command, connected
+from tidelog.cli.failing import CommandFailed
 from tidelog.cli.outcomes import conclude
 from tidelog.cli.parsers import add_actions, add_command, pair
 from tidelog.cli.rows import Row, flag, show_rows, text
@@ -44,7 +45,12 @@ def add_parser(commands: "Actions") -> None:
     _add_resource(change)
     change.add_argument("settings", nargs="+", metavar="KEY=VALUE", type=pair)
     change.set_defaults(run=run_set)
-    unset = add_client_command(actions, "unset", "back to what is below: the cluster's, the file's, or the default")
+    unset = add_client_command(
+        actions,
+        "unset",
+        "back to what holds otherwise: the cluster's, the file's, or the default",
+        examples="tidelog configs unset --topic orders retention.ms",
+    )
     _add_resource(unset)
     unset.add_argument("settings", nargs="+", metavar="KEY")
     unset.set_defaults(run=run_unset)
@@ -52,7 +58,8 @@ def add_parser(commands: "Actions") -> None:
 
 def _add_get(actions: "Actions") -> None:
     description = "Show settings: those that somebody has set, unless others are named or --all is given."
-    parser = add_client_command(actions, "get", "show settings", description=description)
+    examples = "tidelog configs get --topic orders\ntidelog configs get --broker 1 log.dirs num.partitions"
+    parser = add_client_command(actions, "get", "show settings", description=description, examples=examples)
     _add_resource(parser)
     parser.add_argument("settings", nargs="*", metavar="KEY", help="only these")
     parser.add_argument("--all", action="store_true", help="with the defaults")
@@ -63,7 +70,7 @@ def _add_resource(parser: argparse.ArgumentParser) -> None:
     whose = parser.add_mutually_exclusive_group(required=True)
     whose.add_argument("--topic", metavar="NAME", help="of a topic")
     whose.add_argument("--broker", metavar="ID", help="of one broker")
-    whose.add_argument("--cluster", action="store_true", help="of all brokers together: the default of each")
+    whose.add_argument("--cluster", action="store_true", help="the defaults of all brokers")
     whose.add_argument("--group", metavar="NAME", help="of a consumer group")
 
 
@@ -81,8 +88,11 @@ def run_get(options: argparse.Namespace) -> int:
         found = Admin(client).describe_configs(kind, name, options.settings or None, synonyms=True, documentation=True)
     is_shown_whole = options.all or options.settings
     entries = [each for each in found.values() if is_shown_whole or each.source is not ConfigSource.DEFAULT]
-    empty = "nothing is set; --all shows the defaults" if found else "no such setting"
-    show_rows(_rows(entries), COLUMNS, as_json=options.json, empty=empty)
+    unknown = [key for key in options.settings if key not in found]
+    if entries or not unknown:
+        show_rows(_rows(entries), COLUMNS, as_json=options.json, empty="nothing is set; --all shows the defaults")
+    if unknown:
+        raise CommandFailed(f"no such setting: {', '.join(unknown)}; --all shows which there are")
     return 0
 
 
@@ -104,15 +114,22 @@ def run_set(options: argparse.Namespace) -> int:
     kind, name = resource_of(options)
     values = dict(options.settings)
     with connected(options) as client:
-        Admin(client).set_configs(kind, name, values)
+        _checked(Admin(client), kind, name).set_configs(kind, name, values)
     return _conclude(kind, name, values, options)
 
 
 def run_unset(options: argparse.Namespace) -> int:
     kind, name = resource_of(options)
     with connected(options) as client:
-        Admin(client).unset_configs(kind, name, options.settings)
+        _checked(Admin(client), kind, name).unset_configs(kind, name, options.settings)
     return _conclude(kind, name, dict.fromkeys(options.settings), options)
+
+
+def _checked(admin: Admin, kind: ResourceType, name: str) -> Admin:
+    """A wrong name of a topic is said at once; a change of it would be tried again for a minute."""
+    if kind is ResourceType.TOPIC:
+        admin.describe_topic(name)
+    return admin
 
 
 def _conclude(

@@ -60,5 +60,6 @@ def confirmed(question: str, options: argparse.Namespace) -> None:
     """Ask before something is gone for good, but only somebody who can answer: a script has meant it."""
     if options.yes or not sys.stdin.isatty():
         return
-    if input(f"{question} [y/N] ").strip().lower() not in ("y", "yes"):
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise CommandFailed("left as it was")

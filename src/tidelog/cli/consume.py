@@ -5,7 +5,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 from tidelog.cli.connecting import add_client_command, connected
 from tidelog.cli.failing import WrongUsage
@@ -14,7 +14,6 @@ from tidelog.cli.parsers import count
 from tidelog.cli.places import BEGINNING, END, PLACES, Place, place
 from tidelog.cli.record_input import separator
 from tidelog.cli.record_output import FIELDS, fields, writer_of
-from tidelog.client.client import Client
 from tidelog.client.consumer import Consumer
 from tidelog.client.record import EARLIEST, LATEST, ConsumerRecord
 from tidelog.model.ids import TopicPartition
@@ -43,7 +42,7 @@ def add_parser(commands: "Commands") -> None:
         "--from", dest="start", metavar="PLACE", type=place,
         help=f"{PLACES}. Unless told: the end, or with --exit the beginning",
     )  # fmt: skip
-    parser.add_argument("-e", "--exit", action="store_true", help="stop at what is the end at the start")
+    parser.add_argument("-e", "--exit", action="store_true", help="stop at the end, as it is at the start")
     parser.add_argument("-n", "--count", metavar="N", type=count, help="stop after so many records")
     parser.add_argument(
         "-f", "--format", choices=("text", "json", "hex"), default="text",
@@ -74,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
         kind = "json" if options.json else options.format
         line = writer_of(kind, options.show, options.separator, is_terminal=is_terminal)
         try:
-            with connected(options) as client:
-                for record in _limited(_records(client, options, output), options.count):
+            with connected(options) as client, Consumer(client, isolation=_isolation(options)) as consumer:
+                for record in _limited(_records(consumer, options, output), options.count):
                     output.write(line(record))
                     meter.add(len(record.value or b"") + len(record.key or b""))
         finally:
@@ -97,15 +96,18 @@ def _output(options: argparse.Namespace) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _records(client: Client, options: argparse.Namespace, output: IO[bytes]) -> Iterator[ConsumerRecord]:
-    with Consumer(client, isolation="read_committed" if options.committed else "read_uncommitted") as consumer:
-        assign(consumer, _partitions(consumer, options), options.start or (BEGINNING if options.exit else END))
-        if options.exit:
-            yield from consumer.read_to_end()
-            return
-        while True:
-            yield from consumer.poll(POLL_MS)
-            output.flush()  # whoever reads us sees a record when it comes
+def _isolation(options: argparse.Namespace) -> Literal["read_committed", "read_uncommitted"]:
+    return "read_committed" if options.committed else "read_uncommitted"
+
+
+def _records(consumer: Consumer, options: argparse.Namespace, output: IO[bytes]) -> Iterator[ConsumerRecord]:
+    assign(consumer, _partitions(consumer, options), options.start or (BEGINNING if options.exit else END))
+    if options.exit:
+        yield from consumer.read_to_end()
+        return
+    while True:
+        yield from consumer.poll(POLL_MS)
+        output.flush()  # whoever reads us sees a record when it comes
 
 
 def _partitions(consumer: Consumer, options: argparse.Namespace) -> list[TopicPartition]:

@@ -34,7 +34,7 @@ EXAMPLES = """\
 
 def add_parser(commands: "Commands") -> None:
     help_text = "a broker for development: one command, ready at once"
-    parser = add_command(commands, "dev", help_text, description=DESCRIPTION, examples=EXAMPLES)
+    parser = add_command(commands, "dev", help_text, description=DESCRIPTION, examples=EXAMPLES, has_json=False)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--dir", type=Path, default=DEFAULT_DIRECTORY, help="keep the data here (%(default)s)")
     where.add_argument("--ephemeral", action="store_true", help="data in a temporary directory, gone when it stops")
@@ -48,9 +48,16 @@ def add_parser(commands: "Commands") -> None:
         "container with a published port. Unless told, a client hears the address by which it connected",
     )
     parser.add_argument(
+        "--metrics-port",
+        metavar="PORT",
+        type=port,
+        help="tell metrics (/metrics) and health (/healthz, /readyz) over HTTP on this port; 0: on a free one",
+    )
+    parser.add_argument(
         "--override", metavar="KEY=VALUE", type=pair, action="append", default=[], help="any setting of a broker"
     )
     parser.add_argument("--json-logs", action="store_true", help="log lines as JSON")
+    parser.add_argument("--json", action="store_true", help="say as a JSON object that it is ready, and where")
     parser.set_defaults(run=run)
 
 
@@ -92,7 +99,11 @@ def _config(directory: Path, options: argparse.Namespace) -> "BrokerConfig":
     from tidelog.server.formatting import FormatError
     from tidelog.storage.errors import LogError
 
-    node = DevelopmentNode(directory, options.host, options.port, options.advertise, dict(options.override))
+    overrides = dict(options.override)
+    if options.metrics_port is not None:
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        overrides["metrics.listener"] = f"{host}:{options.metrics_port}"
+    node = DevelopmentNode(directory, options.host, options.port, options.advertise, overrides)
     try:
         config = development_config(node)
     except ConfigError as error:

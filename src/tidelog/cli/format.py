@@ -45,7 +45,7 @@ def add_parser(commands: "Commands") -> None:
     parser.add_argument("-c", "--config", required=True, metavar="FILE", help="the node's server.properties")
     parser.add_argument("-g", "--ignore-formatted", action="store_true", help="pass over what is formatted already")
     parser.add_argument(
-        "-r", "--release-version", metavar="VERSION", help="begin with the features of this release (4.3)"
+        "-r", "--release-version", metavar="VERSION", help="begin with the features of this release, such as 4.3"
     )
     parser.add_argument(
         "-f",
@@ -54,14 +54,24 @@ def add_parser(commands: "Commands") -> None:
         type=_feature,
         action="append",
         default=[],
-        help="begin with this level",
+        help="begin with this level of a feature",
     )
     quorum = parser.add_mutually_exclusive_group()
-    quorum.add_argument("-s", "--standalone", action="store_true", help="this controller is the only voter so far")
     quorum.add_argument(
-        "-I", "--initial-controllers", metavar="ID@HOST:PORT:DIRECTORY,...", help="these controllers are the voters"
+        "-s", "--standalone", action="store_true", help="this controller is the only voter, and others may join it"
     )
-    quorum.add_argument("-N", "--no-initial-controllers", action="store_true", help="the voters are others' business")
+    quorum.add_argument(
+        "-I",
+        "--initial-controllers",
+        metavar="ID@HOST:PORT:DIRECTORY,...",
+        help="these are the first voters; say the same on each of them",
+    )
+    quorum.add_argument(
+        "-N",
+        "--no-initial-controllers",
+        action="store_true",
+        help="this node is none of the first voters, and may join them",
+    )
     parser.set_defaults(run=run)
 
 

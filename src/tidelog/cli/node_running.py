@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from tidelog.cli.failing import CommandFailed
 from tidelog.cli.parsers import FAILED, OK
 from tidelog.config import BrokerConfig
+from tidelog.config.settings.metrics import METRICS_LISTENER
 from tidelog.io.log_format import set_up_logging
 from tidelog.io.run import FEW_DESCRIPTORS, Runner, raise_descriptor_limit, stop_on_signals
 from tidelog.metadata.errors import MetadataError
 from tidelog.ports.errors import LockHeld, StorageFault
 from tidelog.raft.quorum import UnservedQuorumError
 from tidelog.raft.quorum_state import CorruptQuorumStateError
+from tidelog.server.events import of_partition
 from tidelog.server.node import Node, NodeFailed, Phase
 from tidelog.server.node_files import NotFormatted
 from tidelog.storage.errors import LogError
@@ -87,8 +89,9 @@ def _listen(runner: Runner, config: BrokerConfig, busy_port: str) -> None:
     try:
         runner.listen()
     except OSError as error:
-        failed = config.listener_plan.listeners[len(runner.bound)]  # they are bound in this order
-        address = f"{failed.host or '*'}:{failed.port}"
+        # They are bound in this order, and the one for metrics last.
+        failed = [f"{each.host or '*'}:{each.port}" for each in config.listener_plan.listeners[len(runner.bound) :]]
+        address = failed[0] if failed else config.get(METRICS_LISTENER)
         text = f"cannot listen on {address}: {error.strerror or error}; is another broker running? {busy_port}"
         raise CommandFailed(text) from error
 
@@ -122,6 +125,8 @@ def report(node: Node | None) -> None:
     assert node is not None
     found: LoadProgress = node.progress
     for partition, cut in found.truncations:
-        log.warning("%s: cut at offset %s, %s bytes: %s", partition, cut.offset, cut.truncated_bytes, cut.reason)
+        fields = of_partition(partition, offset=cut.offset, truncated_bytes=cut.truncated_bytes, reason=cut.reason)
+        text = "%s: cut at offset %s, %s bytes: %s"
+        log.warning(text, partition, cut.offset, cut.truncated_bytes, cut.reason, extra={"fields": fields})
     for problem in [*node.files.metadata.problems, *found.problems]:
         log.warning("%s", problem)

@@ -2,6 +2,7 @@
 
 import argparse
 import textwrap
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -22,10 +23,27 @@ JSON_HELP: Final = "one JSON object a line, for programs"
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Line breaks of descriptions stay; long options leave the help text some room."""
+    """Line breaks of descriptions stay; long options leave the help text some room and name their value once; commands
+    stand in one column; an argument that needs no words has none. What is overridden is private to argparse, and only
+    the looks of the help depend on it."""
 
     def __init__(self, prog: str, indent_increment: int = 2, max_help_position: int = 30, width: int | None = None):
         super().__init__(prog, indent_increment, max_help_position, width)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
+    def _iter_indented_subactions(self, action: argparse.Action) -> Generator[argparse.Action, None, None]:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action._get_subactions()
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if isinstance(action, argparse._SubParsersAction):
+            return "".join(map(self._format_action, self._iter_indented_subactions(action)))
+        return super()._format_action(action) if action.help else ""
 
 
 def epilog(examples: str = "", exit_codes: str = EXIT_CODES) -> str:
@@ -54,7 +72,7 @@ def sentence(help_text: str) -> str:
 
 
 def add_actions(parser: argparse.ArgumentParser) -> "Actions":
-    return parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    return parser.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
 
 
 def pair(text: str) -> tuple[str, str]:

@@ -36,7 +36,7 @@ def add_parser(commands: "Actions") -> None:
 
 def _add(actions: "Actions", name: str, help_text: str, records: int, example: str) -> argparse.ArgumentParser:
     parser = add_client_command(actions, name, help_text, examples=example)
-    parser.add_argument("topic", nargs="?", default=DEFAULT_TOPIC, metavar="TOPIC", help="(%(default)s)")
+    parser.add_argument("topic", nargs="?", default=DEFAULT_TOPIC, metavar="TOPIC", help="unless told, %(default)s")
     parser.add_argument("-n", "--records", metavar="N", type=count, default=records, help="how many (%(default)s)")
     parser.add_argument("--png", metavar="FILE", help="a plot too; needs matplotlib")
     return parser

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 ACKS = {"all": -1, "1": 1, "0": 0}
-ACKS_HELP = "who has a record when it counts as written: all in-sync replicas, the leader (1), nobody (0); %(default)s"
+ACKS_HELP = "who has a record when it counts as written: all in-sync replicas, the leader (1), nobody (0) (%(default)s)"
 CODECS = {each.name.lower(): each for each in CompressionType}
 DESCRIPTION = """\
 Write records to a topic, one a line, from standard input or from files. It ends when all of them are acknowledged.

@@ -17,10 +17,11 @@ from tidelog.ports.network import Address
 from tidelog.server.advertised import fixed_addresses
 
 BY_ADDRESS = "the address by which they connect"
+NOTHING = "of no address: the listener is not in advertised.listeners"
 
 
 class Served(NamedTuple):
-    """A listener for clients; `told` is None where each client is told the address that it used."""
+    """A listener for clients; `told` is None where each hears the address that it used, empty where it hears none."""
 
     name: str
     bound: str
@@ -29,9 +30,10 @@ class Served(NamedTuple):
 
 def served(runner: Runner, config: BrokerConfig) -> list[Served]:
     fixed = fixed_addresses(config, runner.bound)
+    told = {} if fixed is None else {name: shown(address) for name, address in fixed.items()}
     controllers = config.listener_plan.controller_names
     return [
-        Served(name, shown(bound), None if fixed is None or name not in fixed else shown(fixed[name]))
+        Served(name, shown(bound), None if fixed is None else told.get(name, ""))
         for name, bound in runner.bound.items()
         if name not in controllers
     ]
@@ -53,7 +55,10 @@ def say_ready(
     print(f"  data      {data or ', '.join(config.log_dirs)}")
     for each in listeners:
         name = f" on {each.name}" if len(listeners) > 1 else ""
-        print(f"  clients{name}   are told {each.told or BY_ADDRESS}")
+        told = BY_ADDRESS if each.told is None else each.told or NOTHING
+        print(f"  clients{name}   are told {told}")
+    if runner.metrics_address is not None:
+        print(f"  metrics   http://{shown(runner.metrics_address)}/metrics")
     if tips:
         print("  try", *(paint(f"    {tip}", DIM, sys.stdout) for tip in tips), sep="\n")
     sys.stdout.flush()
@@ -68,4 +73,5 @@ def _plain(runner: Runner, config: BrokerConfig, listeners: list[Served]) -> dic
         "cluster_id": runner.node.files.cluster_id,
         "listeners": [each._asdict() for each in listeners],
         "log_dirs": list(config.log_dirs),
+        "metrics": None if runner.metrics_address is None else shown(runner.metrics_address),
     }

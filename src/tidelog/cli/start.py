@@ -20,7 +20,12 @@ EXAMPLES = """\
 
 def add_parser(commands: "Commands") -> None:
     parser = add_command(
-        commands, "start", "run a broker as its server.properties says", description=DESCRIPTION, examples=EXAMPLES
+        commands,
+        "start",
+        "run a broker as its server.properties says",
+        description=DESCRIPTION,
+        examples=EXAMPLES,
+        has_json=False,
     )
     parser.add_argument("file", metavar="FILE", help="the node's server.properties")
     parser.add_argument(
@@ -32,16 +37,18 @@ def add_parser(commands: "Commands") -> None:
         help="a setting that wins over the file",
     )
     parser.add_argument("--json-logs", action="store_true", help="log lines as JSON")
+    parser.add_argument("--json", action="store_true", help="say as a JSON object that it is ready, and where")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    # Imported when it runs, not when its help is shown: this is the whole node.
-    from tidelog.cli.node_running import run_node
-    from tidelog.cli.ready_text import say_ready
+    # Imported when it runs, not when its help is shown: this is the whole node, and a wrong file is said without it.
     from tidelog.cli.server_properties import read_config
 
     config = read_config(options.file, dict(options.override))
+    from tidelog.cli.node_running import run_node
+    from tidelog.cli.ready_text import say_ready
+
     return run_node(
         config, json_logs=options.json_logs, on_ready=lambda runner: say_ready(runner, config, as_json=options.json)
     )

@@ -109,6 +109,7 @@ def run_alter(options: argparse.Namespace) -> int:
         raise WrongUsage("nothing to alter: give --partitions, --config or --unset")
     with connected(options) as client:
         admin = Admin(client)
+        admin.describe_topic(options.topic)  # a wrong name is said at once; a change would be tried again for a minute
         if changes:
             admin.alter_configs(ResourceType.TOPIC, options.topic, changes)
         if options.partitions is not None:
@@ -136,11 +137,18 @@ def run_delete(options: argparse.Namespace) -> int:
     names = list(dict.fromkeys(options.topics))
     confirmed(f"Delete {', '.join(names)} and all records in it?", options)
     with connected(options) as client:
-        outcomes = Admin(client).delete_topics(names)
-    missing = [name for name, error in outcomes.items() if error and _is_missing(error)] if options.if_exists else []
-    refused = [error for name, error in outcomes.items() if error and name not in missing]
+        outcomes = _delete(Admin(client), names)
+    refused = [error for error in outcomes.values() if error and not (options.if_exists and _is_missing(error))]
     deleted = [{"deleted": name} for name, error in outcomes.items() if error is None]
     return conclude(deleted, lambda row: f"deleted {row['deleted']}", refused, options)
+
+
+def _delete(admin: Admin, names: list[str]) -> dict[str, ClientError | None]:
+    """What is not there is known before anything is deleted: to ask for it would be tried again for a minute."""
+    found = admin.describe_topics(names)
+    missing = {name: each for name, each in found.items() if isinstance(each, ClientError)}
+    present = [name for name in names if name not in missing]
+    return {**missing, **(admin.delete_topics(present) if present else {})}
 
 
 def _is_missing(error: ClientError) -> bool:

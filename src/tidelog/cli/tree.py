@@ -101,4 +101,4 @@ def _value_name(action: argparse.Action, otherwise: str, choices: tuple[str, ...
 
 def _help(action: argparse.Action) -> str:
     text = action.help or ""
-    return text % {"default": action.default} if "%(" in text else text.replace("%%", "%")
+    return text % {"default": action.default} if "%" in text else text

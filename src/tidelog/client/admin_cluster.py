@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidelog.client.admin_asking import Asking
+from tidelog.client.connection import SOFTWARE_NAME, SOFTWARE_VERSION
 from tidelog.client.errors import ClientError
 from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.protocol.messages.api_versions import ApiVersionsRequest
@@ -142,8 +143,8 @@ class ClusterAdmin(Asking):
 
     def describe_features(self) -> list[FeatureLevel]:
         asked = "describe the features"
-        software = ApiVersionsRequest(client_software_name="tidelog", client_software_version="1")
-        found = self.client.ask(software, asked)
+        request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
+        found = self.client.ask(request, asked)
         self.require(found.error_code, asked)
         finalized = {each.name: each.max_version_level for each in found.finalized_features}
         return [

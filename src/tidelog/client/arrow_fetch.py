@@ -6,6 +6,7 @@ pyarrow is no dependency of the package. It is imported here, when the first tab
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tidelog.client.arrow_extra import require_pyarrow
 from tidelog.client.by_leader import Answer, ask_leaders
 from tidelog.client.errors import ClientError, CorruptRecords
 from tidelog.client.fetch_session import Wanted
@@ -38,12 +39,13 @@ class _Data(NamedTuple):
 def fetch_arrow(
     consumer: "Consumer", place: TopicPartition, offset: int, end_offset: int | None, headers: bool
 ) -> ArrowFetch:
+    require_pyarrow()
     client, options = consumer.client, consumer.options
 
     def build(_places: Sequence[TopicPartition]) -> FetchRequest:
         known = client.metadata.partition(place)
         epoch = -1 if known is None else known.leader_epoch
-        return one_fetch(Wanted(client.topic(place.topic).topic_id, offset, epoch, 0), place, options)
+        return one_fetch(Wanted(client.topic(place.topic).topic_id, offset, epoch), place, options)
 
     def read(response: FetchResponse) -> Iterator[Answer[_Data]]:
         for topic in response.responses:
@@ -128,6 +130,8 @@ def _pair(data: bytes, positions: object, validity: object, rows: int) -> tuple[
     import pyarrow as pa
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
+    if not rows:  # an empty bitmap is no bitmap to pyarrow, which aborts
+        return pa.array([], pa.binary()), pa.array([], pa.binary())
     buffers = [pa.py_buffer(validity), pa.py_buffer(positions), pa.py_buffer(data)]
     raw = pa.Array.from_buffers(pa.binary(), 4 * rows, buffers)
     first = pa.array(range(0, 4 * rows, 4), pa.int32())

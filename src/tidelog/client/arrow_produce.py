@@ -6,6 +6,7 @@ single records are, and those without a key stick together.
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tidelog.client.arrow_extra import require_pyarrow
 from tidelog.client.producer_batch import encode
 from tidelog.records.header import BATCH_OVERHEAD
 from tidelog.records.kernels_encode import BinaryColumn, HeaderLists, RecordColumns
@@ -19,6 +20,7 @@ KNOWN: Final = ("key", "value", "timestamp", "headers", "partition", "offset")
 
 
 def produce_table(producer: "Producer", topic: str, table: Any, partition: int | None) -> None:
+    require_pyarrow()
     unknown = [name for name in table.schema.names if name not in KNOWN]
     if unknown or "value" not in table.schema.names:
         raise ValueError(f"columns {unknown or table.schema.names}: a table has value, and may have {', '.join(KNOWN)}")

@@ -39,7 +39,6 @@ class AssignedPartition:
         self.topic_id = topic_id
         self.position = self.fetch_offset = start
         self.upper = MAX_INT64  # where to stop
-        self.generation = 0
         self.high_watermark = -1
         self.error: ClientError | None = None
         self.retry_at_ms = 0
@@ -64,9 +63,8 @@ class AssignedPartition:
         return len(self._chunks) >= AHEAD
 
     def seek(self, offset: int) -> None:
-        """Forget what was fetched ahead; a response that is still to come is for the generation before."""
+        """Forget what was fetched ahead. A response that is still to come is known by the offset that it was for."""
         self.position = self.fetch_offset = self._after_ready = offset
-        self.generation += 1
         self.error, self.retry_at_ms, self.failing_since_ms = None, 0, None
         self._chunks.clear()
         self._ready, self._taken = [], 0

@@ -21,6 +21,7 @@ from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestT
 
 ASKING: Final = "asking"
 FETCHING: Final = "fetching"
+FIRST_TRIES: Final = 2  # of each bootstrap address, before we say that nobody is there
 WAIT_MS_MAX: Final = 1_000
 REFRESH_PAUSE_MS: Final = 100  # at least, between two refreshes that nobody waits for
 # A topic takes some milliseconds to be made; one that is still unknown after this is not coming.
@@ -126,21 +127,23 @@ class Client:
         deadline_ms = self.now_ms() + (self.retry_timeout_ms if timeout_ms is None else timeout_ms)
         backoff = Backoff(self.world.entropy)
         while True:
-            outcome = self.ask_once(request, asked, node_id)
+            outcome = self.ask_once(request, asked, node_id, deadline_ms - self.now_ms())
             code = outcome.code if isinstance(outcome, ClientError) else error_code(failed(outcome) if failed else 0)
             self._check_reach(outcome)
             if code not in RETRIABLE or self.now_ms() >= deadline_ms:
                 return _value(outcome)
             self.pause(backoff.next_ms())
 
-    def ask_once(self, request: object, asked: str, node_id: int | None = None) -> Any:
-        """The response, or the ClientError; no second try. A node that the metadata do not name is an error."""
+    def ask_once(self, request: object, asked: str, node_id: int | None = None, timeout_ms: int | None = None) -> Any:
+        """The response, or the ClientError; no second try. A node that the metadata do not name is an error. Records
+        in a response are to be copied before the next poll."""
         if node_id is not None and node_id >= 0 and node_id not in self.metadata.nodes:
             self.refresh()
             if node_id not in self.metadata.nodes:
                 return ClientError(ErrorCode.BROKER_NOT_AVAILABLE, asked, self.name, f"there is no broker {node_id}")
         outcomes: list[Any] = []
-        self.send(self._any_node() if node_id is None else node_id, request, outcomes.append)
+        limit_ms = self.request_timeout_ms if timeout_ms is None else min(timeout_ms, self.request_timeout_ms)
+        self.send(self.any_node() if node_id is None else node_id, request, outcomes.append, timeout_ms=limit_ms)
         while not outcomes:
             self.poll(WAIT_MS_MAX)
         (outcome,) = outcomes
@@ -151,7 +154,7 @@ class Client:
             self._has_connected, self._failures = True, 0
         return outcome
 
-    def _any_node(self) -> int:
+    def any_node(self) -> int:
         """One that we are connected to; else each in turn, and the bootstrap addresses when all of them fail."""
         for (node_id, lane), connection in self._connections.items():
             if lane == ASKING and connection.is_ready:
@@ -160,9 +163,9 @@ class Client:
         return nodes[self._failures % len(nodes)]
 
     def _check_reach(self, outcome: object) -> None:
-        """An address that never worked is most likely wrong: say so at once instead of trying for a minute."""
+        """Addresses that never worked are most likely wrong: say so soon instead of trying for a minute."""
         is_out_of_reach = isinstance(outcome, ClientError) and outcome.code is ErrorCode.NETWORK_EXCEPTION
-        if self._has_connected or not is_out_of_reach or self._failures < len(self._bootstrap):
+        if self._has_connected or not is_out_of_reach or self._failures < FIRST_TRIES * len(self._bootstrap):
             return
         assert isinstance(outcome, ClientError)
         step = "is it running? `tidelog dev` starts a broker on localhost:9092"
@@ -185,7 +188,7 @@ class Client:
             return
         self._is_refreshing, self._refresh_after_ms = True, now_ms + REFRESH_PAUSE_MS
         request = self._refresh_request()
-        self.send(self._any_node(), request, lambda outcome: self._refreshed(request, outcome))
+        self.send(self.any_node(), request, lambda outcome: self._refreshed(request, outcome))
 
     def _refreshed(self, request: MetadataRequest, outcome: MetadataResponse | ClientError) -> None:
         self._is_refreshing = False

@@ -72,7 +72,7 @@ class Connection:
     def deadline_ms(self) -> int | None:
         """When `advance` has to look again, even if nothing arrives."""
         if not self.is_ready:
-            return self._connect_by_ms
+            return min([self._connect_by_ms, *(each.deadline_ms for each in self._queued)])
         return self._owed[0].deadline_ms if self._owed else None
 
     def send(self, request: object, on_done: OnDone, timeout_ms: int, *, expects_response: bool = True) -> None:
@@ -96,7 +96,9 @@ class Connection:
         deadline_ms = self.deadline_ms
         if self.is_closed or deadline_ms is None or now_ms < deadline_ms:
             return
-        if self._id is not None and not self.is_ready and not self._owed:
+        is_connecting = self._id is not None and not self.is_ready and not self._owed
+        if is_connecting and deadline_ms == self._connect_by_ms:
+            assert self._id is not None
             self._world.network.close(self._id)
             self._connect_to_next("no answer in time")
         else:

@@ -21,7 +21,6 @@ class Wanted(NamedTuple):
     topic_id: Uuid
     offset: int
     leader_epoch: int
-    generation: int  # of the assignment: a response to an older one is not for us any more
 
 
 class FetchSession:

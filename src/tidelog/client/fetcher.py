@@ -67,7 +67,7 @@ class Fetcher:
     def _wanted(self, state: AssignedPartition) -> Wanted:
         known = self._client.metadata.partition(state.place)
         epoch = -1 if known is None else known.leader_epoch
-        return Wanted(state.topic_id, state.fetch_offset, epoch, state.generation)
+        return Wanted(state.topic_id, state.fetch_offset, epoch)
 
     def _send(self, leader: int, wanted: dict[TopicPartition, Wanted], *, is_hurried: bool) -> None:
         options = self._options
@@ -117,10 +117,11 @@ class Fetcher:
                     self._read_partition(state, data)
 
     def _current(self, place: TopicPartition, asked: Wanted) -> AssignedPartition | None:
-        """The partition, if it still waits for what was asked."""
+        """The partition, if it still waits for what was asked: the caller may have gone elsewhere since."""
         state = self._assigned.get(place)
-        is_awaited = state is not None and (state.generation, state.fetch_offset) == (asked.generation, asked.offset)
-        return state if is_awaited and state is not None and state.topic_id == asked.topic_id else None
+        if state is None or (state.topic_id, state.fetch_offset) != (asked.topic_id, asked.offset):
+            return None
+        return state
 
     def _read_partition(self, state: AssignedPartition, data: PartitionData) -> None:
         code = error_code(data.error_code)

@@ -85,7 +85,9 @@ class Producer:
             timestamp = clock.wall_ms()
         elif not -1 <= timestamp < TIMESTAMP_MAX:
             raise ValueError(f"timestamp {timestamp} is not in milliseconds since 1970")
-        size = RECORD_OVERHEAD + (len(value) if value else 0) + (len(key) if key else 0) + _size_of(headers)
+        size = RECORD_OVERHEAD + (len(value) if value else 0) + (len(key) if key else 0)
+        if headers:
+            size += _size_of(headers)
         if self._buffered_bytes + size > self._buffer_bytes:
             self._wait_for_room(size)
         line = self.line(topic, self._partition(topic, key, partition, size))

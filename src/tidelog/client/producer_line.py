@@ -21,7 +21,7 @@ from tidelog.client.backoff import Backoff
 from tidelog.client.errors import ClientError
 from tidelog.client.producer_batch import Compression, OpenBatch, ProducerBatch
 from tidelog.model.errors import ErrorCode
-from tidelog.model.ids import TopicPartition
+from tidelog.model.ids import NO_PRODUCER_ID, TopicPartition
 from tidelog.records.header import NO_SEQUENCE, increment_sequence
 
 MAX_EPOCH: Final = 0x7FFF
@@ -41,7 +41,7 @@ class PartitionLine:
         self.partition = partition
         self.is_idempotent = is_idempotent
         self.identity: Identity | None = None
-        self.needs_new_id = False  # its epochs ran out
+        self.used_up_id: int = NO_PRODUCER_ID  # one whose epochs ran out
         self.leader: int | None = None  # that has what is in flight
         self.open: OpenBatch | None = None
         self.waiting: deque[ProducerBatch] = deque()
@@ -134,5 +134,5 @@ class PartitionLine:
             batch.sequence = NO_SEQUENCE
         if self.identity is not None:
             producer_id, epoch = self.identity
-            self.needs_new_id = epoch == MAX_EPOCH
-            self.identity = None if self.needs_new_id else Identity(producer_id, epoch + 1)
+            self.identity = None if epoch == MAX_EPOCH else Identity(producer_id, epoch + 1)
+            self.used_up_id = producer_id if self.identity is None else NO_PRODUCER_ID

@@ -11,11 +11,11 @@ from typing import Final
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError, error_code
 from tidelog.client.producer_batch import ProducerBatch
-from tidelog.client.producer_line import Identity, PartitionLine
+from tidelog.client.producer_ids import Identities
+from tidelog.client.producer_line import PartitionLine
 from tidelog.client.record import Acks
 from tidelog.model.errors import RETRIABLE, ErrorCode
 from tidelog.model.ids import ZERO_UUID, TopicPartition, Uuid
-from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest
 from tidelog.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -47,12 +47,13 @@ class Sender:
         self._is_idempotent = is_idempotent
         self._on_acknowledged = on_acknowledged
         self._on_given_up = on_given_up
-        self._identity: Identity | None = None
+        self._identities = Identities(client)
         self._in_flight: dict[int, int] = {}  # requests, by broker
 
     def dispatch(self, lines: Iterable[PartitionLine], now_ms: int) -> None:
         """Send whatever may be sent."""
-        self._identify(lines)
+        if self._is_idempotent:
+            self._identify(lines, now_ms)
         while by_leader := self._sendable(lines, now_ms):
             for leader, ready in by_leader.items():
                 self._send(leader, ready)
@@ -60,7 +61,7 @@ class Sender:
     def _sendable(self, lines: Iterable[PartitionLine], now_ms: int) -> dict[int, list[PartitionLine]]:
         by_leader: dict[int, list[PartitionLine]] = {}
         for line in lines:
-            if not line.may_send(now_ms):
+            if not line.may_send(now_ms) or (self._is_idempotent and line.identity is None):
                 continue
             leader = self._client.metadata.leader(line.partition)
             if leader is None:
@@ -84,23 +85,17 @@ class Sender:
         on_done = partial(self._done, leader, sent, names)
         self._client.send(leader, request, on_done, expects_response=self._acks != NO_ACKS)
 
-    def _identify(self, lines: Iterable[PartitionLine]) -> None:
-        """All lines share a producer id; one whose epochs ran out gets another. This may wait, hence before anything
-        is looked at."""
-        if not self._is_idempotent:
-            return
-        for line in [line for line in lines if line.identity is None and line.waiting]:
-            if self._identity is None or line.needs_new_id:
-                self._identity = self._new_identity()
-            line.identity, line.needs_new_id = self._identity, False
-
-    def _new_identity(self) -> Identity:
-        asked = "get a producer id"
-        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0x7FFFFFFF)
-        found = self._client.ask(request, asked, failed=lambda each: each.error_code)
-        if found.error_code:
-            raise ClientError(error_code(found.error_code), asked, self._client.name)
-        return Identity(found.producer_id, found.producer_epoch)
+    def _identify(self, lines: Iterable[PartitionLine], now_ms: int) -> None:
+        """All lines share a producer id; one whose epochs ran out gets another. Until it is here they wait."""
+        for line in lines:
+            if line.identity is not None or not line.waiting:
+                continue
+            found = self._identities.get(now_ms, line.used_up_id)
+            if isinstance(found, ClientError):
+                while line.waiting:
+                    self._on_given_up(line, line.waiting.popleft(), found)
+            elif found is not None:
+                line.identity = found
 
     def _request(self, sent: Sent) -> ProduceRequest:
         topics: dict[str, TopicProduceData] = {}

@@ -16,6 +16,16 @@ from tidelog.ports.files import Completion, Ticket
 Work = Callable[[], None]
 
 
+class TimedCompletion(Completion):
+    """With the time that a helper thread was busy with it."""
+
+    work_ns = 0
+
+    @property
+    def took_ns(self) -> int:
+        return self.work_ns
+
+
 class HelperThreads:
     def __init__(self, wake: Callable[[], None]) -> None:
         """`wake` is called from a helper thread whenever there is a completion to fetch."""
@@ -70,4 +80,6 @@ def _carry_out(ticket: Ticket, work: Work) -> Completion | Exception:
         return Completion(ticket, fault)
     except Exception as bug:  # noqa: BLE001 - raised again on the loop's thread
         return bug
-    return Completion(ticket, None, time.monotonic_ns() - began_ns)
+    done = TimedCompletion(ticket, None)
+    done.work_ns = time.monotonic_ns() - began_ns
+    return done

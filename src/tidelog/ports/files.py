@@ -47,7 +47,11 @@ class DiskSpace(NamedTuple):
 class Completion(NamedTuple):
     ticket: Ticket
     fault: StorageFault | None
-    took_ns: int = 0  # without the waiting for its turn; where the world can tell
+
+    @property
+    def took_ns(self) -> int:
+        """How long the work took, without the waiting for its turn; 0 where the world can not tell."""
+        return 0
 
 
 class FileRange(Protocol):

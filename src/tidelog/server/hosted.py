@@ -60,6 +60,7 @@ class Hosted:
         self._to_configure: deque[Wanted] = deque()
         self._configs: dict[str, TopicConfig] = {}  # of the topics that are being configured
         self._making: list[Making] = []
+        self._recovered: dict[Partition, None] = {}  # to be synced before we serve
 
     @property
     def has_queue(self) -> bool:
@@ -69,7 +70,9 @@ class Hosted:
     @property
     def is_behind(self) -> bool:
         """Whether there is still work from earlier changes."""
-        return self.has_queue or bool(self._making)
+        if self._recovered:
+            self._recovered = {each: None for each in self._recovered if each.is_online and each.is_recovering}
+        return self.has_queue or bool(self._making or self._recovered)
 
     # Following the metadata
 
@@ -128,18 +131,21 @@ class Hosted:
             set_stray(broker, log)
             log = None
         if log is not None:
-            self._lead(self._host(place, topic.id, log), image)
-        elif self._may_lie_offline(image):
+            partition = self._host(place, topic.id, log)
+            self._flush_recovered(partition)
+            self._lead(partition, image)
+        elif self._may_lie_offline(place, image):
             self._refuse(place, ErrorCode.KAFKA_STORAGE_ERROR)
         else:
             to_make[place] = wanted
 
-    def _may_lie_offline(self, image: PartitionImage) -> bool:
+    def _may_lie_offline(self, place: TopicPartition, image: PartitionImage) -> bool:
         """With a log directory offline, a log that is not found may be there. A new one in its place would begin at
-        offset 0, and be taken for the partition. One that was made after we registered can not be there."""
-        broker = self._broker
-        is_whole = all(each.is_online for each in broker.logs.directories.values())
-        return not is_whole and image.partition_epoch > 0 and not self.directories.is_online(image)
+        offset 0, and be taken for the partition. A new partition can not be there, unless it failed while its log was
+        made."""
+        is_whole = all(each.is_online for each in self._broker.logs.directories.values())
+        is_known = image.partition_epoch > 0 or place in self.refused
+        return not is_whole and is_known and not self.directories.is_online(image)
 
     def _host(self, place: TopicPartition, topic_id: Uuid, log: Log) -> Partition:
         self.refused.pop(place, None)
@@ -147,6 +153,13 @@ class Hosted:
         partition = Partition(place, topic_id, log, self._broker.node_id, metrics)
         self.by_place[place] = self.by_id[topic_id, place.partition] = partition
         return partition
+
+    def _flush_recovered(self, partition: Partition) -> None:
+        """What is acknowledged only when it is synced was synced, or was not acknowledged; which of the two a recovered
+        log can not tell. All of it is synced before anybody is served, or the high watermark would go back."""
+        if partition.is_recovering:
+            partition.log.flush.ask(partition.log)
+            self._recovered[partition] = None
 
     def _refuse(self, place: TopicPartition, code: ErrorCode) -> None:
         if self.refused.get(place) != code:

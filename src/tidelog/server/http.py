@@ -119,13 +119,15 @@ def _request_line(line: bytes) -> tuple[str, str, bool]:
 def _request(lines: list[bytes]) -> HttpRequest:
     method, target, is_1_1 = _request_line(lines[0])
     headers = _headers(lines[1:])
+    path = _AUTHORITY.sub("", target, count=1).partition("?")[0] or "/"
+    if method not in METHODS:
+        return HttpRequest(method, path, keeps_alive=False)  # whatever follows may be its body
     if "transfer-encoding" in headers or headers.get("content-length", ["0"]) != ["0"]:
         raise HttpError(400, "a request with a body is not served")
     if len(headers.get("host", [])) > 1 or (is_1_1 and "host" not in headers):
         raise HttpError(400, "one Host is needed")
     options = [each.strip().lower() for line in headers.get("connection", []) for each in line.split(",")]
     keeps_alive = "close" not in options and (is_1_1 or "keep-alive" in options)
-    path = _AUTHORITY.sub("", target, count=1).partition("?")[0] or "/"
     return HttpRequest(method, path, keeps_alive)
 
 
@@ -141,18 +143,15 @@ def _headers(lines: list[bytes]) -> dict[str, list[str]]:
     return headers
 
 
-def http_response(
-    status: int, body: bytes, *, content_type: str = PLAIN_TEXT, keeps_alive: bool, is_head: bool = False
-) -> bytes:
-    """A HEAD is answered with the length that a GET would have brought."""
+def http_head(status: int, body_bytes: int, *, content_type: str = PLAIN_TEXT, keeps_alive: bool) -> bytes:
+    """What comes before the body; to a HEAD, with the length that a GET would have brought, it is all."""
     lines = [
         f"HTTP/1.1 {status} {REASONS[status]}",
         f"Content-Type: {content_type}",
-        f"Content-Length: {len(body)}",
+        f"Content-Length: {body_bytes}",
         "Cache-Control: no-store",
         f"Connection: {'keep-alive' if keeps_alive else 'close'}",
     ]
     if status == 405:
         lines.append(f"Allow: {', '.join(METHODS)}")
-    head = "\r\n".join(lines).encode("ascii") + _END
-    return head if is_head else head + body
+    return "\r\n".join(lines).encode("ascii") + _END

@@ -1,19 +1,19 @@
 """The listener for metrics and health: its connections, and the pages they ask for, a slice of a turn at a time.
 
 A page is a generator of pieces of text, because that of the metrics has a line for every partition. One is made at a
-time, as far as the turn's slice goes; the others wait. While a connection's answer is made or sent it is not read from,
-so it costs one buffer, and its answer. There are few connections, and a silent one is closed.
+time, as far as the turn's slice goes; the others wait. A connection costs one buffer, and the one answer that is made
+or sent; requests that do not fit behind it end it. There are few connections, and a silent one is closed.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from tidelog.ports.clock import Clock
 from tidelog.ports.network import Accepted, Network
 from tidelog.server.events import Events
-from tidelog.server.http import METHODS, PLAIN_TEXT, HttpError, HttpReader, HttpRequest, http_response
+from tidelog.server.http import METHODS, PLAIN_TEXT, HttpError, HttpReader, HttpRequest, http_head
 
 CONNECTIONS_MAX: Final = 32
 # Longer than the minute between two scrapes that most people settle on, so that a scraper keeps its connection.
@@ -47,18 +47,19 @@ class Answer:
     def make_piece(self) -> bool:
         """Whether there is more to come."""
         piece = next(self.page.pieces, None)
-        if piece is not None:
+        if piece:
             self.made.append(piece.encode())
         return piece is not None
 
-    def response(self) -> bytes:
-        return http_response(
+    def response(self) -> list[bytes]:
+        """In the pieces as they were made: to join megabytes would take as long as a slice."""
+        head = http_head(
             self.page.status,
-            b"".join(self.made),
+            sum(map(len, self.made)),
             content_type=self.page.content_type,
             keeps_alive=self.request.keeps_alive,
-            is_head=self.request.method == "HEAD",
         )
+        return [head] if self.request.method == "HEAD" else [head, *self.made]
 
 
 class HttpServer:
@@ -169,20 +170,19 @@ class HttpConnection:
             self._server.network.mute(self._id)
             self._reader.clear()
             body = f"{error.text}\n".encode()
-            self.answer(http_response(error.status, body, keeps_alive=False), False, self.last_active_ms)
+            self.answer([http_head(error.status, len(body), keeps_alive=False) + body], False, self.last_active_ms)
             return
         if request is not None:
             self._is_busy = True
-            self._server.network.mute(self._id)
             self._server.asked(self, request)
 
-    def answer(self, response: bytes, keeps_alive: bool, now_ms: int) -> None:
+    def answer(self, response: Sequence[bytes], keeps_alive: bool, now_ms: int) -> None:
         if self.is_closed:
             return
         self.last_active_ms = now_ms
         self._is_busy = True
         self._ends = not keeps_alive
-        if self._server.network.send(self._id, [response]):
+        if self._server.network.send(self._id, response):
             self._sent()
 
     def _sent(self) -> None:
@@ -190,7 +190,6 @@ class HttpConnection:
         if self._ends:
             self.close()
             return
-        self._server.network.unmute(self._id)
         if self._reader.pending_bytes:
             self._take_request()
 

@@ -35,7 +35,7 @@ class LifeLines:
         if node.phase is self._phase:
             return
         self._phase = node.phase
-        self._now_ms = node.broker.turn.monotonic_ms
+        self._now_ms = node.ports.clock.monotonic_ms()  # and not that of the turn: closing all logs is one
         match node.phase:
             case Phase.JOINING:
                 self._loaded()

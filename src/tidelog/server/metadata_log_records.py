@@ -65,7 +65,8 @@ def encode_steps(
 ) -> Generator[None, None, list[bytes]]:
     """The batches of one result, giving way after every so many records. OversizedBatchError where an atomic one does
     not fit into a single batch."""
-    writer = BatchWriter(timestamp, epoch, limit_bytes)
+    # What belongs together is one batch, however many records it is: a topic with its 10,000 partitions is one more.
+    writer = BatchWriter(timestamp, epoch, limit_bytes, records_max=len(records) if is_atomic else RECORDS_MAX)
     encoded: list[bytes] = []
     for count, record in enumerate(records, 1):
         encoded += writer.append(*record)
@@ -89,12 +90,15 @@ def batches_of(
 class BatchWriter:
     """Cuts records into batches; each call returns those that became full by it."""
 
-    __slots__ = ("_builder", "_epoch", "_limit_bytes", "_size_bytes", "_timestamp")
+    __slots__ = ("_builder", "_epoch", "_limit_bytes", "_records_max", "_size_bytes", "_timestamp")
 
-    def __init__(self, timestamp: int, epoch: int, limit_bytes: int, base_offset: int = 0) -> None:
+    def __init__(
+        self, timestamp: int, epoch: int, limit_bytes: int, base_offset: int = 0, records_max: int = RECORDS_MAX
+    ) -> None:
         self._timestamp = timestamp
         self._epoch = epoch
         self._limit_bytes = limit_bytes
+        self._records_max = records_max
         self._begin(base_offset)
 
     def _begin(self, base_offset: int) -> None:
@@ -107,7 +111,7 @@ class BatchWriter:
         if BATCH_OVERHEAD + size_bytes > self._limit_bytes:
             reason = f"a {type(message).__name__} of {len(value)} bytes, {self._limit_bytes} are allowed for a batch"
             raise OversizedBatchError(reason)
-        is_full = self._size_bytes + size_bytes > self._limit_bytes or self._builder.records_count == RECORDS_MAX
+        is_full = self._size_bytes + size_bytes > self._limit_bytes or self._builder.records_count == self._records_max
         full = self.finish() if is_full else []
         self._builder.append(self._timestamp, None, value)
         self._size_bytes += size_bytes

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tidelog import __version__
 from tidelog.ports.process import ProcessUse
 from tidelog.server.metrics import NANOSECONDS_PER_S, Family, Kind, Section, one
 
@@ -50,13 +49,6 @@ PROCESS_METRICS = Section(
             Kind.COUNTER,
             "Lines that were not logged, because there were too many of their kind.",
             one(lambda scrape: scrape.node.events.suppressed_total),
-        ),
-        Family(
-            "tidelog_build_info",
-            Kind.GAUGE,
-            "Always 1; the version is in the label.",
-            lambda _scrape: [((__version__,), 1)],
-            ("version",),
         ),
         _process("cpu_seconds_total", Kind.COUNTER, "Processor time, user and system.", lambda use: use.cpu_seconds),
         _process("start_time_seconds", Kind.GAUGE, "When it began, since 1970.", lambda use: use.started_seconds),

@@ -16,7 +16,7 @@ node answers HTTP there:
 |---|---|
 | `/metrics` | what follows, for Prometheus |
 | `/healthz` | 200 whenever the loop turns, from the first moments of a start on |
-| `/readyz` | 200 when clients can be sent here: running, not fenced, all log directories online; otherwise 503 and why |
+| `/readyz` | 200 when clients can be sent here: running, not fenced, log directories online; otherwise 503 and why |
 
 ```yaml
 scrape_configs:

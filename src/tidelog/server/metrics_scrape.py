@@ -14,6 +14,7 @@ from tidelog.server.partition import Partition
 
 if TYPE_CHECKING:
     from tidelog.metadata.topics import Topic
+    from tidelog.server.broker import Broker
     from tidelog.server.node import Node
 
 PARTITIONS_A_PIECE: Final = 256
@@ -36,6 +37,11 @@ class Survey:
 
 
 class Scrape:
+    node: "Node"
+    broker: "Broker"
+    now_ms: int
+    survey: Survey
+
     def __init__(self, node: "Node") -> None:
         self.node = node
         self.broker = node.broker

@@ -1,7 +1,7 @@
 """How long the turns of the loop take, and the worst of them: since the start, and in the last minute.
 
 A long turn is felt by every client at once, so it is what an operator looks at first. The minute is kept as slots of
-ten seconds, of which the oldest falls out; adding a turn stays a comparison or two.
+ten seconds, of which the oldest falls out; adding a turn stays a comparison or two. Compiled by mypyc, like `turn`.
 """
 
 from collections import deque

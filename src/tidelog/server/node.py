@@ -51,6 +51,10 @@ __all__ = ["Node", "NodeFailed", "Phase", "Ports"]
 
 # Of a turn's time, for opening logs at the start.
 LOADING_NS = 20_000_000
+# For operations on the logs, so many pieces between two looks at the clock.
+LOGS_NS = 8_000_000
+PIECES_A_ROUND = 4
+ROUNDS_MAX = 32
 
 
 class NodeFailed(Exception):
@@ -68,6 +72,9 @@ class Ports:
 
 
 class Node:
+    events: Events
+    phase: Phase
+
     def __init__(self, config: BrokerConfig, ports: Ports, bound: Mapping[str, Address]) -> None:
         """`bound`: where each listener listens. LockHeld when another process has a log directory; other errors say
         what is wrong with the files."""
@@ -177,7 +184,7 @@ class Node:
     def _work(self, completions: Sequence[Completion]) -> None:
         broker, turn = self.broker, self.broker.turn
         now_ms, wall_ms = turn.monotonic_ms, turn.wall_ms
-        changes = self.control.advance(completions, now_ms, wall_ms, turn.is_over)
+        changes = self._advance(completions)
         if changes is not None:
             self._apply(changes)
         if completions:
@@ -185,10 +192,10 @@ class Node:
         if self.cleaner is not None:
             self.cleaner.complete(completions, wall_ms)
             self.cleaner.tick(wall_ms)
-        self._has_slices = broker.logs.work(wall_ms)
+        self._has_slices = self._work_on_logs()
         broker.hosted.work()
         self._check_faults()
-        self.control.turn(now_ms, wall_ms, turn.is_over)
+        self._run_controller()
         self._step_phase(now_ms, wall_ms)
         if broker.registration is not None:
             broker.registration.turn(now_ms)
@@ -196,13 +203,39 @@ class Node:
         if self.phase is not Phase.STOPPING:
             self._periodic.turn(now_ms)
 
+    def _advance(self, completions: Sequence[Completion]) -> Changes | None:
+        turn = self.broker.turn
+        try:
+            return self.control.advance(completions, turn.monotonic_ms, turn.wall_ms, turn.is_over)
+        except StorageFault as fault:
+            raise NodeFailed(f"the metadata log: {fault}") from fault
+
+    def _work_on_logs(self) -> bool:
+        """A slice of what waits for its turn: how much of it fits depends on the disk. Whether any is left."""
+        clock, logs, wall_ms = self.ports.clock, self.broker.logs, self.broker.turn.wall_ms
+        until_ns = clock.monotonic_ns() + LOGS_NS
+        for _ in range(ROUNDS_MAX):
+            if not logs.work(wall_ms, PIECES_A_ROUND):
+                return False
+            if clock.monotonic_ns() > until_ns:
+                break
+        return True
+
+    def _run_controller(self) -> None:
+        turn = self.broker.turn
+        try:
+            self.control.turn(turn.monotonic_ms, turn.wall_ms, turn.is_over)
+        except StorageFault as fault:
+            raise NodeFailed(f"the metadata log: {fault}") from fault
+
     def _look_ahead(self) -> None:
         """When the others have something to do next, if nothing is completed or asked before."""
         broker, moves = self.broker, self.broker.logs.moves
         is_cleaning = self.cleaner is not None and self.cleaner.is_busy
         # A copy follows its original; a worker says something at any time.
         self._others_are_busy = self.phase is not Phase.RUNNING or is_cleaning or moves.is_active
-        if self._has_slices or broker.hosted.has_queue or self.control.has_work or self.phase is Phase.LOADING:
+        has_slices = self._has_slices or broker.logs.has_work  # begun since, for new partitions say
+        if has_slices or broker.hosted.has_queue or self.control.has_work or self.phase is Phase.LOADING:
             self._rest_due_ms = broker.turn.monotonic_ms
         else:
             self._rest_due_ms = min((each for each in self._deadlines() if each is not None), default=None)
@@ -224,9 +257,9 @@ class Node:
     def _move_logs(self, wall_ms: int) -> None:
         """Behind the turn, when nothing is staged: what is appended next may have to go to another log."""
         broker = self.broker
-        if self.cleaner is not None and self.phase is not Phase.STOPPING:
+        if self.phase in (Phase.JOINING, Phase.RUNNING):
             broker.logs.step_moves(wall_ms)
-        broker.hosted.change_over()
+            broker.hosted.change_over()
 
     def _check_faults(self) -> None:
         if self.control.fault is not None:

@@ -34,13 +34,13 @@ def refuse_old_produce(correlation_id: int, version: int, body: memoryview) -> b
 
 def _read(body: bytes, version: int) -> tuple[int, bytes]:
     acks, _timeout = _ACKS.unpack_from(body, 0)
-    count, position = _INT32.unpack_from(body, _ACKS.size)[0], _ACKS.size + 4
+    count, position = _not_negative(_INT32, body, _ACKS.size), _ACKS.size + 4
     parts = [_INT32.pack(count)]
     for _ in range(count):
-        (length,) = _INT16.unpack_from(body, position)
+        length = _not_negative(_INT16, body, position)
         name = body[position : position + 2 + length]
         position += 2 + length
-        (partitions,) = _INT32.unpack_from(body, position)
+        partitions = _not_negative(_INT32, body, position)
         position += 4
         parts += [name, _INT32.pack(partitions)]
         for _ in range(partitions):
@@ -52,3 +52,11 @@ def _read(body: bytes, version: int) -> tuple[int, bytes]:
             if version >= NEWEST:
                 parts.append(_NO_TIME)
     return acks, b"".join(parts)
+
+
+def _not_negative(kind: Struct, body: bytes, position: int) -> int:
+    """A negative length would lead back to where we have been, and so around for ever."""
+    value: int = kind.unpack_from(body, position)[0]
+    if value < 0:
+        raise IndexError
+    return value

@@ -59,6 +59,11 @@ class Partition:
         return self.leader_id == self.local_id
 
     @property
+    def is_recovering(self) -> bool:
+        """Found at the start, and to be synced before it counts."""
+        return self.log.acknowledgeable_offset < self.log.log_end_offset
+
+    @property
     def min_isr(self) -> int:
         """A topic can not ask for more replicas than it has."""
         return min(self.log.config.min_insync_replicas, self.replica_count)

@@ -4,8 +4,9 @@ A producer repeats itself: the same client id, acks, timeout, topic and partitio
 request with one batch for one partition (`learn`) the bytes around the batch are remembered; the next frame is compared
 with them, in one comparison, instead of being parsed, and its answer is packed into the bytes of the last one.
 
-Whatever does not fit goes the ordinary way: another shape, a refused batch, a partition that has moved. A path is
-forgotten when the metadata change (`Broker.generation`), since what it remembers of topic and leader is of that time.
+Whatever does not fit goes the ordinary way: another shape, a transactional batch, a partition that has moved; and so do
+the answers to batches that are refused or have to wait. A path is forgotten when the metadata change
+(`Broker.generation`), since what it remembers of topic and leader is of that time.
 """
 
 from struct import Struct
@@ -130,12 +131,15 @@ class ProducePath:
         append = partition.log.append_as_leader(
             view, position, end, partition.leader_epoch, turn.wall_ms, allows_zstd=self._allows_zstd
         )
-        if isinstance(append, Refused):
-            return False  # nothing was changed: the ordinary way refuses it again, and says why
-        turn.appended[partition] = None
-        turn.quick.append((connection, connection.protocol.open_unread(), correlation_id, append, self))
         metrics = partition.metrics
         metrics.produces += 1
+        sequence = connection.protocol.open_unread()
+        if isinstance(append, Refused):  # perhaps after it was given its place: it must not be looked at a second time
+            metrics.failed_produces += 1
+            turn.produced.append(self.delayed(connection, sequence, correlation_id, append))
+            return True
+        turn.appended[partition] = None
+        turn.quick.append((connection, sequence, correlation_id, append, self))
         metrics.bytes_in += end - position
         metrics.messages_in += append.last_offset - append.first_offset + 1
         return True
@@ -149,9 +153,9 @@ class ProducePath:
         return self._response.pack(self._size, correlation_id, self._before, offset, time, self._after)
 
     def delayed(
-        self, connection: "ClientConnection", sequence: int, correlation_id: int, append: Append
+        self, connection: "ClientConnection", sequence: int, correlation_id: int, outcome: Append | Refused
     ) -> "DelayedProduce":
-        """The same request the ordinary way: it has to wait, or its write failed."""
+        """The same request the ordinary way: it was refused, has to wait, or its write failed."""
         from tidelog.server.handlers.produce import DelayedProduce, Entry
 
         request = Request(sequence, 0, self.version, correlation_id, self.client_id, bytearray(), 0, 0)
@@ -159,7 +163,7 @@ class ProducePath:
         context = RequestContext(connection, request, began_ns, began_ns)
         context.handled_ns = connection.broker.clock.monotonic_ns()  # what follows is waiting
         partition = self.partition
-        entry = Entry(partition.topic_partition, partition.topic_id, partition, append)
+        entry = Entry(partition.topic_partition, partition.topic_id, partition, outcome)
         return DelayedProduce(context, self.acks, self.timeout_ms, [entry])
 
 

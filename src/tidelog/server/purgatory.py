@@ -2,7 +2,7 @@
 
 An operation is told when something happened that it watches (`partition.Partition` keeps who watches it), and here
 when its time is up. One that completes earlier stays in the heap, which costs less than finding it; where those are
-more than half of it they are thrown out, since a deadline may be weeks away.
+more than half of it they are thrown out, and with them those whose clients have gone: a deadline may be weeks away.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,10 @@ SMALL: Final = 1_000  # operations: not worth looking through
 
 class Delayed(Protocol):
     is_done: bool
+
+    def is_abandoned(self) -> bool:
+        """Whether nobody waits for the answer any more; then it lets go of what it holds."""
+        ...
 
     def expire(self) -> None:
         """The time is up: answer with what there is."""
@@ -38,7 +42,7 @@ class Purgatory:
         self._count += 1
         heappush(self._heap, (deadline_ms, self._count, operation))
         if len(self._heap) > self._clean_at:
-            self._heap = [entry for entry in self._heap if not entry[2].is_done]
+            self._heap = [entry for entry in self._heap if not (entry[2].is_done or entry[2].is_abandoned())]
             heapify(self._heap)
             self._clean_at = max(SMALL, 2 * len(self._heap))
 

@@ -8,6 +8,8 @@
 
 A turn hands over its answers at one moment: until then they are only noted. Requests of the produce path are counted
 together, a turn of them at a time; what they wait for and what they cost can not be told apart, so it is all `local`.
+
+Compiled by mypyc: every turn of a busy broker comes here.
 """
 
 from bisect import bisect_left
@@ -31,6 +33,11 @@ class Histogram:
     def add(self, duration_ns: int, count: int = 1) -> None:
         self.counts[bisect_left(BOUNDS_NS, duration_ns)] += count
         self.sum_ns += duration_ns * count
+        self.total += count
+
+    def add_nothing(self, count: int) -> None:
+        """So many that took no time at all."""
+        self.counts[0] += count
         self.total += count
 
 
@@ -68,9 +75,9 @@ class RequestMetrics:
     def answered_quickly(self, api_key: int, count: int, began_ns: int, now_ns: int) -> None:
         """Those of the produce path, in a turn that began then."""
         metrics = self.of(api_key)
-        metrics.queue.add(0, count)
+        metrics.queue.add_nothing(count)
         metrics.local.add(now_ns - began_ns, count)
-        metrics.remote.add(0, count)
+        metrics.remote.add_nothing(count)
         self._answered.append((metrics, began_ns, now_ns, count))
 
     def refused(self, api_key: int, code: int) -> None:

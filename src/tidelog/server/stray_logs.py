@@ -22,17 +22,22 @@ def unique(broker: "Broker") -> str:
 
 
 def is_stray(broker: "Broker", log: Log) -> bool:
-    """A log without an id belongs to the topic of its name: it was written by a release that did not know ids, or lost
-    its id before anything in it was durable."""
-    topics, place = broker.image.topics, log.topic_partition
-    topic = topics.by_name.get(place.topic) if log.topic_id is None else topics.by_id.get(log.topic_id)
+    """A log without an id too: the id is there before the first record, so nobody can say whose records these are."""
+    if log.topic_id is None:
+        return True
+    topic, place = broker.image.topics.by_id.get(log.topic_id), log.topic_partition
     image = None if topic is None or topic.name != place.topic else topic.partitions.get(place.partition)
     return image is None or broker.node_id not in image.replicas
 
 
 def set_stray(broker: "Broker", log: Log) -> None:
-    broker.events.stray(log.topic_partition, log.directory)
-    broker.logs.delete(log.topic_partition, unique(broker), broker.turn.wall_ms, DirectoryState.STRAY)
+    """What never got an id and holds nothing, the beginning of a log that was being made, is no loss."""
+    place, now_ms = log.topic_partition, broker.turn.wall_ms
+    if log.topic_id is None and log.log_start_offset == log.log_end_offset:
+        broker.logs.delete(place, unique(broker), now_ms)
+        return
+    broker.events.stray(place, log.directory)
+    broker.logs.delete(place, unique(broker), now_ms, DirectoryState.STRAY)
 
 
 def set_strays(broker: "Broker") -> Iterator[None]:

@@ -65,9 +65,17 @@ class Turn:
         self._over_ns = began_ns + HANDLING_NS
         self.credit = CREDIT_BYTES
         if self.backlog:
-            backlog, self.backlog = self.backlog, []
-            for connection in backlog:
-                connection.resume()
+            self._resume()
+
+    def _resume(self) -> None:
+        """Who has had nothing of this turn comes first in the next: one that has much to do goes to the end of the line,
+        or it would be served until it has nothing left, and all others wait for that."""
+        backlog, self.backlog = self.backlog, []
+        for index, connection in enumerate(backlog):
+            if self.credit <= 0 and self.is_over():
+                self.backlog = backlog[index:] + self.backlog
+                return
+            connection.resume()
 
     def is_over(self) -> bool:
         """Whether to leave the rest to the next turn."""

@@ -319,6 +319,6 @@ class SimFileSystem:
             completed = self._jobs.completions(self.clock.monotonic_ms())
         finally:
             self._runs_jobs = False
-        for ticket, fault in completed:
-            self.record("completed", ticket, fault or "")
+        for each in completed:
+            self.record("completed", each.ticket, each.fault or "")
         return completed

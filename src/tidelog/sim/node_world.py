@@ -35,6 +35,7 @@ PORT: Final = 9092
 CONTROLLER_PORT: Final = 9093
 CLUSTER_ID: Final = "AbCdEfGhIjKlMnOpQrStUv"
 PATIENCE_MS: Final = 60_000
+NANOSECONDS_PER_MS: Final = 1_000_000
 
 
 class GaveUp(Exception):
@@ -98,8 +99,7 @@ class SimClient:
 
 
 class BusyClock(SimClock):
-    """Work takes time, as the nanoseconds tell it: `look_ns` for every look at them. So slices come to their end, and
-    turns to theirs. Milliseconds are not touched by it."""
+    """Work takes time: `look_ns` for every look at the nanoseconds. So slices and turns come to their end."""
 
     def __init__(self, look_ns: int) -> None:
         super().__init__()
@@ -107,7 +107,8 @@ class BusyClock(SimClock):
         self._spent_ns = 0
 
     def monotonic_ns(self) -> int:
-        self._spent_ns += self.look_ns
+        spent_ms, self._spent_ns = divmod(self._spent_ns + self.look_ns, NANOSECONDS_PER_MS)
+        self.advance(spent_ms)
         return super().monotonic_ns() + self._spent_ns
 
 
@@ -211,9 +212,15 @@ class NodeWorld:
             self.housekeeping.step()
             if self._wakes(self.node):
                 self.turns += 1
-                self.fs.forbids_waits = self.node.phase in (Phase.JOINING, Phase.RUNNING)
-                self.node.turn()
+                self._turn(self.node)
         self.client_host.poll()
+
+    def _turn(self, node: Node) -> None:
+        self.fs.forbids_waits = node.phase in (Phase.JOINING, Phase.RUNNING)
+        try:
+            node.turn()
+        finally:
+            self.fs.forbids_waits = False  # workers may wait
 
     def _wakes(self, node: Node) -> bool:
         now_ms, deadline_ms, completion_ms = self.clock.monotonic_ms(), node.deadline_ms, self.fs.next_completion_ms()

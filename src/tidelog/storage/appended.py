@@ -15,12 +15,12 @@ from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import NO_PRODUCER_ID
 from tidelog.records.control import EndTransactionMarker
 from tidelog.records.header import (
+    MAX_INT32,
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_EPOCH,
     NO_SEQUENCE,
     NO_TIMESTAMP,
     BytesLike,
-    increment_sequence,
 )
 
 
@@ -89,7 +89,7 @@ class AppendedBatch:
     def last_sequence(self) -> int:
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
-        return increment_sequence(self.base_sequence, self.last_offset - self.base_offset)
+        return (self.base_sequence + self.last_offset - self.base_offset) & MAX_INT32  # it wraps around to 0
 
 
 @dataclass(init=False, slots=True)

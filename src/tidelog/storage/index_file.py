@@ -77,6 +77,14 @@ class IndexFile:
             self._pending += entries
             self._last = entries[-size:]
 
+    def _append_entry(self, entry: bytes) -> None:
+        """The same for one."""
+        if not self.entries:
+            self._first = entry
+        self._count += 1
+        self._pending += entry
+        self._last = entry
+
     @property
     def wants_flush(self) -> bool:
         """Enough entries wait that writing them is due."""

@@ -191,6 +191,18 @@ class LogDirectory:
         yield from self._log_starts.lower(self._nothing_for(partitions), self._current_log_starts)
         yield from self.cleaner_offsets.begin_lower(self._nothing_for(partitions))
 
+    def depart(self) -> Steps:
+        """All that are deleted in a turn, together. The new names first: a log that comes back under its own needs its
+        offsets."""
+        yield GIVE_WAY
+        gone, self.departing = self.departing, {}
+        try:
+            yield [self.fs.begin_sync_directory(self.path)]
+            yield from self.forget(gone)
+        finally:
+            for partition in gone:
+                self.leaving.pop(partition, None)
+
     def _nothing_for(self, partitions: Iterable[TopicPartition]) -> Offsets:
         logs = self._all_logs()
         return {each: 0 for each in partitions if each not in logs}

@@ -4,11 +4,11 @@ Most logs have nothing to do, and finding that out is cheap: several of them are
 renamed or removed is one by itself, because that is a handful of calls which may wait for the file system's journal.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tidelog.ports.errors import NotFound
-from tidelog.ports.paths import join, parent_of
+from tidelog.ports.paths import join
 from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.log import Log
 from tidelog.storage.log_directory import LogDirectory
@@ -49,11 +49,17 @@ def _pieces(directory: LogDirectory) -> Iterator[tuple[bool, Log]]:
             yield count % LOGS_A_PIECE == 0, log
 
 
-def removal(descriptors: Descriptors, path: str) -> Steps:
-    """Of a whole directory, file by file; once its new name is durable: a power loss that gave it its old one back must
-    not find half a log there. It may be gone already: a directory that was loaded as to be deleted."""
+def removal(descriptors: Descriptors, log_directory: str, paths: Sequence[str]) -> Steps:
+    """Of whole directories, file by file; once their new names are durable: a power loss that gave one its old name
+    back must not find half a log there."""
+    yield [descriptors.fs.begin_sync_directory(log_directory)]
+    for path in paths:
+        yield from _removal(descriptors, path)
+
+
+def _removal(descriptors: Descriptors, path: str) -> Steps:
+    """It may be gone already: a directory that was loaded as to be deleted."""
     try:
-        yield [descriptors.fs.begin_sync_directory(parent_of(path))]
         for name in descriptors.fs.list_directory(path):
             descriptors.remove(join(path, name))
             yield GIVE_WAY

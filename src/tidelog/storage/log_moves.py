@@ -241,7 +241,8 @@ class LogMoves:
         for move in list(self._moves.values()):
             is_copying = self._moves.get(move.partition) is move and move.state is MoveState.COPYING
             if is_copying and not move.is_busy and self._step(move, now_ms):
-                self._moves[move.partition] = self._moves.pop(move.partition)  # the others come first now
+                if self._moves.get(move.partition) is move:
+                    self._moves[move.partition] = self._moves.pop(move.partition)  # the others come first now
                 return
 
     def _step(self, move: Move, now_ms: int) -> bool:
@@ -286,7 +287,7 @@ class LogMoves:
         except StorageFault as fault:
             if survives(fault):
                 self._end(move, str(fault))
-                self._hooks.begin(target.path, removal(self._context.descriptors, path))
+                self._hooks.begin(target.path, removal(self._context.descriptors, target.path, [path]))
             else:
                 self._hooks.fail(target, fault)
             return

@@ -20,7 +20,7 @@ from tidelog.ports.errors import StorageFault
 from tidelog.storage.errors import UndoFault
 from tidelog.storage.log import Log
 from tidelog.storage.log_directory import LogDirectory
-from tidelog.storage.operations import GIVE_WAY, Operation, Steps
+from tidelog.storage.operations import GIVE_WAY, Operation, Operations, Steps
 from tidelog.storage.producer_replay import rebuild_steps
 from tidelog.storage.producer_snapshots import truncate_fully
 from tidelog.storage.segment import Segment
@@ -34,6 +34,23 @@ class Cut(NamedTuple):
     @property
     def takes_anything(self) -> bool:
         return self.is_whole or self.offset < self.log.log_end_offset
+
+
+class Truncations:
+    """Those of a log one after another, each in the order in which it was asked for."""
+
+    __slots__ = ("_latest", "_operations")
+
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
+        self._latest: dict[Log, Operation] = {}
+
+    def begin(self, directory: LogDirectory, cuts: Sequence[Cut], now_ms: int) -> Operation:
+        self._latest = {log: each for log, each in self._latest.items() if not each.is_done}
+        earlier = dict.fromkeys(self._latest[cut.log] for cut in cuts if cut.log in self._latest)
+        operation = self._operations.begin(directory.path, truncation(directory, cuts, now_ms, list(earlier)))
+        self._latest.update(dict.fromkeys([cut.log for cut in cuts], operation))
+        return operation
 
 
 def truncation(directory: LogDirectory, cuts: Sequence[Cut], now_ms: int, after: Sequence[Operation]) -> Steps:

@@ -25,7 +25,7 @@ from tidelog.storage.log_directory import NO_BROKER_EPOCH, LogDirectory, empties
 from tidelog.storage.log_housekeeping import producer_expiry, removal, retention
 from tidelog.storage.log_loader import LogContext, create_log, give_topic_id
 from tidelog.storage.log_moves import LogMoves, MoveHooks
-from tidelog.storage.log_truncation import Cut, cut_of, settle, truncation
+from tidelog.storage.log_truncation import Truncations, cut_of, settle
 from tidelog.storage.logs_loading import ConfigOf, LoadProgress, load_logs
 from tidelog.storage.names import DirectoryState, marked_directory, partition_directory
 from tidelog.storage.operations import GIVE_WAY, Operation, Operations, Steps
@@ -79,7 +79,7 @@ class Logs:
         self._operations = Operations(self._operation_failed)
         hooks = MoveHooks(self._operations.begin, self._fail, lambda log: self._flushes.forget([log]), self._retire)
         self.moves = LogMoves(context, self.directories, config_of, hooks)
-        self._cutting: dict[Log, Operation] = {}  # the latest truncation of a log
+        self._truncations = Truncations(self._operations)
         self._checkpoints: dict[str, Operation] = {}
         self._retentions: dict[str, Operation] = {}
 
@@ -211,22 +211,10 @@ class Logs:
         if state is DirectoryState.DELETE:
             self._deleted.append(DeletedDirectory(now_ms + log.config.file_delete_delay_ms, path))
         if not directory.departing:
-            directory.departure = self._operations.begin(directory.path, self._departure(directory))
+            directory.departure = self._operations.begin(directory.path, directory.depart())
         directory.departing[partition] = None
         assert directory.departure is not None
         directory.leaving[partition] = directory.departure
-
-    def _departure(self, directory: LogDirectory) -> Steps:
-        """Of all that are deleted in a turn, together. The new names first: a log that comes back under its own needs
-        its offsets."""
-        yield GIVE_WAY
-        gone, directory.departing = directory.departing, {}
-        try:
-            yield [self._context.fs.begin_sync_directory(directory.path)]
-            yield from directory.forget(gone)
-        finally:
-            for partition in gone:
-                directory.leaving.pop(partition, None)
 
     def begin_truncate(
         self, offsets: Mapping[TopicPartition, int], now_ms: int, *, is_whole: bool = False
@@ -241,15 +229,9 @@ class Logs:
             for log in (cut.log for cut in cuts if not cut.takes_anything):
                 log.epochs.truncate_from_end(log.log_end_offset)
             if any(cut.takes_anything for cut in cuts):
-                begun.append(self._begin_cuts(directory, [cut for cut in cuts if cut.takes_anything], now_ms))
+                cuts = [cut for cut in cuts if cut.takes_anything]
+                begun.append(self._truncations.begin(directory, cuts, now_ms))
         return begun
-
-    def _begin_cuts(self, directory: LogDirectory, cuts: Sequence[Cut], now_ms: int) -> Operation:
-        self._cutting = {log: each for log, each in self._cutting.items() if not each.is_done}
-        earlier = dict.fromkeys(self._cutting[cut.log] for cut in cuts if cut.log in self._cutting)
-        operation = self._operations.begin(directory.path, truncation(directory, cuts, now_ms, list(earlier)))
-        self._cutting.update(dict.fromkeys([cut.log for cut in cuts], operation))
-        return operation
 
     # Moving between directories
 
@@ -339,6 +321,11 @@ class Logs:
         left = self._operations.work(self.flush_due(now_ms, budget))
         return left == 0 or self._operations.has_work
 
+    @property
+    def has_work(self) -> bool:
+        """Whether `work` has something to do at once: after it, something may have been begun."""
+        return self._operations.has_work
+
     def flush_due(self, now_ms: int, budget: int = DEFAULT_BUDGET) -> int:
         """Begin to sync the logs that asked for it, or whose `flush.ms` is over; returns what is left of the budget."""
         if budget > 0:
@@ -357,8 +344,10 @@ class Logs:
             self._begin_unless_under_way(self._retentions, directory, retention(directory, now_ms))
         due = [each for each in self._deleted if each.due_ms <= now_ms]
         self._deleted = [each for each in self._deleted if each.due_ms > now_ms]
-        for each in due:
-            self._operations.begin(parent_of(each.path), removal(self._context.descriptors, each.path))
+        for directory in self._online():
+            paths = [each.path for each in due if parent_of(each.path) == directory.path]
+            if paths:
+                self._operations.begin(directory.path, removal(self._context.descriptors, directory.path, paths))
 
     def begin_checkpoint(self) -> None:
         """Write down recovery points, log starts and high watermarks. Where the last one is under way it goes on."""

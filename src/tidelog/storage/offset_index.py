@@ -43,13 +43,14 @@ class OffsetIndex(IndexFile):
         return 0 <= offset - self.base_offset <= MAX_INT32
 
     def append(self, offset: int, position: int) -> None:
-        if not self.can_hold(offset) or position > MAX_INT32:
+        relative = offset - self.base_offset
+        if not 0 <= relative <= MAX_INT32 or position > MAX_INT32:
             raise SegmentOverflowError(self.path, f"offset {offset} at position {position} does not fit an entry")
-        entry = ENTRY.pack(offset - self.base_offset, position)
+        entry = (relative << 32 | position).to_bytes(8, "big")
         # Numbers that are not negative compare as their big-endian bytes do.
         assert not self.entries or entry[:4] > self._last_entry()[:4], f"{self.path}: {offset} is not past the last"
         assert not self.is_full, f"{self.path}: the index is full"
-        self._append_entries(entry)
+        self._append_entry(entry)
 
     def append_entries(self, entries: bytes) -> None:
         """Many at once, as far as there is room."""

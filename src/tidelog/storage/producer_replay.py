@@ -84,9 +84,8 @@ def rebuild_steps(
     if state.map_end_offset != log.log_end_offset:
         state = ProducerState(state.config, log.log_start_offset)
         state.verifications = log.producers.verifications
-    found = reload(state, log.snapshots, log.log_start_offset, log.log_end_offset, now_ms)
-    if damaged is not None:
-        damaged += found
+    found: list[CorruptSnapshotError] = [] if damaged is None else damaged
+    yield from reload(state, log.snapshots, log.log_start_offset, log.log_end_offset, now_ms, found)
     yield GIVE_WAY
     for segment in log.segments.from_offset(state.map_end_offset):
         if segment.base_offset < log.log_end_offset:  # recovery has not come to the others yet

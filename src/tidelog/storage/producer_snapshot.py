@@ -6,6 +6,8 @@
 The checksum (CRC32C) covers everything behind it. Of the window of batches only the last is kept: after a restart a
 resent older batch is out of order, as it is with Kafka. Version 1 is the only one there is; 4.3 takes any other for
 damage, and so do we.
+
+Compiled by mypyc: a roll writes all of them within its turn, and a partition may have a hundred thousand.
 """
 
 from collections.abc import Iterable
@@ -14,40 +16,58 @@ from struct import Struct
 from typing import Final
 
 from crc32c import crc32c
+from librt.strings import (
+    BytesWriter,
+    read_i16_be,
+    read_i32_be,
+    read_i64_be,
+    write_i16_be,
+    write_i32_be,
+    write_i64_be,
+)
+from mypy_extensions import i64
 
 from tidelog.storage.checkpoint_errors import CorruptSnapshotError
 from tidelog.storage.producer_entry import NO_OFFSET, BatchMetadata, ProducerEntry
 
 VERSION: Final = 1
+HEAD_BYTES: Final = 10
+ENTRY_BYTES: Final = 46
 _PREFIX: Final = Struct(">hI")
-_COUNT: Final = Struct(">i")
-_ENTRY: Final = Struct(">qhiqiqiq")
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
     """By producer id, so that equal states are equal files."""
-    packed = [_pack(entry) for entry in sorted(entries, key=attrgetter("producer_id"))]
-    body = _COUNT.pack(len(packed)) + b"".join(packed)
+    ordered = sorted(entries, key=attrgetter("producer_id"))
+    writer = BytesWriter()
+    write_i32_be(writer, len(ordered))
+    for entry in ordered:
+        _write(writer, entry)
+    body = writer.getvalue()
     return _PREFIX.pack(VERSION, crc32c(body)) + body
 
 
-def _pack(entry: ProducerEntry) -> bytes:
+def _write(writer: BytesWriter, entry: ProducerEntry) -> None:
     txn_first_offset = entry.current_txn_first_offset
-    return _ENTRY.pack(
-        entry.producer_id,
-        entry.producer_epoch,
-        entry.last_sequence,
-        entry.last_data_offset,
-        entry.last_offset_delta,
-        entry.last_timestamp,
-        entry.coordinator_epoch,
-        NO_OFFSET if txn_first_offset is None else txn_first_offset,
-    )
+    write_i64_be(writer, entry.producer_id)
+    write_i16_be(writer, entry.producer_epoch)
+    write_i32_be(writer, entry.last_sequence)
+    write_i64_be(writer, entry.last_data_offset)
+    write_i32_be(writer, entry.last_offset_delta)
+    write_i64_be(writer, entry.last_timestamp)
+    write_i32_be(writer, entry.coordinator_epoch)
+    write_i64_be(writer, NO_OFFSET if txn_first_offset is None else txn_first_offset)
 
 
 def decode_snapshot(contents: bytes, path: str) -> list[ProducerEntry]:
-    """CorruptSnapshotError, with `path` in it, for anything that is not a whole, undamaged snapshot."""
-    if len(contents) < _PREFIX.size + _COUNT.size:
+    """CorruptSnapshotError as `check_snapshot`."""
+    return decode_entries(contents, 0, check_snapshot(contents, path))
+
+
+def check_snapshot(contents: bytes, path: str) -> int:
+    """How many entries it has; CorruptSnapshotError, with `path` in it, for anything that is not a whole, undamaged
+    snapshot."""
+    if len(contents) < HEAD_BYTES:
         raise CorruptSnapshotError(path, f"{len(contents)} bytes are too few for a snapshot")
     version, stored = _PREFIX.unpack_from(contents)
     if version != VERSION:
@@ -55,29 +75,31 @@ def decode_snapshot(contents: bytes, path: str) -> list[ProducerEntry]:
     computed = crc32c(memoryview(contents)[_PREFIX.size :])
     if stored != computed:
         raise CorruptSnapshotError(path, f"the checksum is {computed:#010x}, the file says {stored:#010x}")
-    (count,) = _COUNT.unpack_from(contents, _PREFIX.size)
-    body = memoryview(contents)[_PREFIX.size + _COUNT.size :]
-    if count < 0 or len(body) != count * _ENTRY.size:
-        raise CorruptSnapshotError(path, f"{len(body)} bytes of entries, but {count} are announced")
-    return [_entry(*fields) for fields in _ENTRY.iter_unpack(body)]
+    count: i64 = i64(read_i32_be(contents, HEAD_BYTES - 4))
+    if count < 0 or len(contents) != HEAD_BYTES + count * ENTRY_BYTES:
+        entries_bytes = len(contents) - HEAD_BYTES
+        raise CorruptSnapshotError(path, f"{entries_bytes} bytes of entries, but {count} are announced")
+    return count
 
 
-def _entry(
-    producer_id: int,
-    producer_epoch: int,
-    last_sequence: int,
-    last_offset: int,
-    offset_delta: int,
-    timestamp: int,
-    coordinator_epoch: int,
-    txn_first_offset: int,
-) -> ProducerEntry:
-    last_batch = BatchMetadata(last_sequence, last_offset, offset_delta, timestamp)
+def decode_entries(contents: bytes, first: i64, last: i64) -> list[ProducerEntry]:
+    """Of a snapshot that was checked, from row `first` to before `last`."""
+    return [_entry(contents, HEAD_BYTES + row * ENTRY_BYTES) for row in range(first, last)]
+
+
+def _entry(b: bytes, at: i64) -> ProducerEntry:
+    last_offset: i64 = read_i64_be(b, at + 14)
+    timestamp: i64 = read_i64_be(b, at + 26)
+    txn_first_offset: i64 = read_i64_be(b, at + 38)
+    batches: tuple[BatchMetadata, ...] = ()
+    if last_offset >= 0:
+        last_sequence, offset_delta = i64(read_i32_be(b, at + 10)), i64(read_i32_be(b, at + 22))
+        batches = (BatchMetadata(last_sequence, last_offset, offset_delta, timestamp),)
     return ProducerEntry(
-        producer_id,
-        producer_epoch,
-        coordinator_epoch,
+        read_i64_be(b, at),
+        i64(read_i16_be(b, at + 8)),
+        i64(read_i32_be(b, at + 34)),
         timestamp,
         txn_first_offset if txn_first_offset >= 0 else None,
-        (last_batch,) if last_offset >= 0 else (),
+        batches,
     )

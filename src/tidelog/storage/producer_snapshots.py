@@ -6,16 +6,20 @@ catastrophe: it is deleted and an older one, or the log, takes its place.
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from typing import Final
 
 from tidelog.ports.durable import replace_durably
 from tidelog.ports.files import FileSystem
 from tidelog.ports.paths import join
 from tidelog.storage.checkpoint_errors import CorruptSnapshotError
 from tidelog.storage.names import DELETED_SUFFIX, NO_SUFFIX, SNAPSHOT_SUFFIX, parse_segment_name, segment_name
+from tidelog.storage.operations import GIVE_WAY, Steps
 from tidelog.storage.producer_entry import ProducerEntry
-from tidelog.storage.producer_snapshot import decode_snapshot, encode_snapshot
+from tidelog.storage.producer_snapshot import check_snapshot, decode_entries, encode_snapshot
 from tidelog.storage.producer_state import ProducerState
 from tidelog.storage.small_files import read_whole, remove_if_present
+
+ENTRIES_A_PIECE: Final = 10_000
 
 
 class ProducerSnapshots:
@@ -45,9 +49,8 @@ class ProducerSnapshots:
     def path(self, offset: int) -> str:
         return join(self.directory, segment_name(offset, SNAPSHOT_SUFFIX))
 
-    def read(self, offset: int) -> list[ProducerEntry]:
-        path = self.path(offset)
-        return decode_snapshot(read_whole(self._fs, path), path)
+    def read(self, offset: int) -> bytes:
+        return read_whole(self._fs, self.path(offset))
 
     def write(self, offset: int, contents: bytes) -> None:
         """Durable when it returns. Off the loop: `fs.begin_replace(path(offset), contents)`, then `add(offset)`."""
@@ -103,26 +106,34 @@ def take_snapshot(state: ProducerState, snapshots: ProducerSnapshots) -> int | N
 
 
 def reload(
-    state: ProducerState, snapshots: ProducerSnapshots, log_start_offset: int, log_end_offset: int, now_ms: int
-) -> list[CorruptSnapshotError]:
+    state: ProducerState,
+    snapshots: ProducerSnapshots,
+    log_start_offset: int,
+    log_end_offset: int,
+    now_ms: int,
+    damaged: list[CorruptSnapshotError],
+) -> Steps:
     """The log now has this range: go back to the latest snapshot in it, unless the state is of its end already. The log
-    from `state.map_end_offset` on is for the caller to replay. Returns what was found damaged, and deleted."""
+    from `state.map_end_offset` on is for the caller to replay. What is found damaged is deleted, and told."""
     snapshots.remove_out_of_range(log_start_offset, log_end_offset)
     if state.map_end_offset == log_end_offset:
         state.advance_log_start(log_start_offset, snapshots.latest)
-        return []
-    damaged: list[CorruptSnapshotError] = []
+        return
     while (offset := snapshots.latest) is not None:
         try:
-            entries = snapshots.read(offset)
+            contents = snapshots.read(offset)
+            count = check_snapshot(contents, snapshots.path(offset))
         except CorruptSnapshotError as error:
             damaged.append(error)
             snapshots.remove(offset)
         else:
+            entries: list[ProducerEntry] = []
+            for first in range(0, count, ENTRIES_A_PIECE):
+                entries += decode_entries(contents, first, min(count, first + ENTRIES_A_PIECE))
+                yield GIVE_WAY
             state.reset(offset, (entry for entry in entries if not state.is_expired(entry, now_ms)))
-            return damaged
+            return
     state.reset(log_start_offset)
-    return damaged
 
 
 def truncate_fully(state: ProducerState, snapshots: ProducerSnapshots, offset: int) -> None:

@@ -46,16 +46,17 @@ class TimeIndex(IndexFile):
         """Does nothing unless the timestamp is later than the last entry's."""
         if timestamp < 0:
             return
-        if not 0 <= offset - self.base_offset <= MAX_INT32:
+        relative = offset - self.base_offset
+        if not 0 <= relative <= MAX_INT32:
             raise SegmentOverflowError(self.path, f"offset {offset} does not fit an entry")
-        entry = ENTRY.pack(timestamp, offset - self.base_offset)
+        entry = ENTRY.pack(timestamp, relative)
         if self.entries:  # numbers that are not negative compare as their big-endian bytes do
             last = self._last_entry()
             if entry[:8] <= last[:8]:
                 return
             assert entry[8:] >= last[8:], f"{self.path}: offset {offset} is before the last entry's"
         assert use_last_slot or not self.is_full, f"{self.path}: the index is full"
-        self._append_entries(entry)
+        self._append_entry(entry)
 
     def append_entries(self, entries: bytes) -> None:
         """Many at once, as far as there is room; the last slot stays free."""

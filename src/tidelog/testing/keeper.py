@@ -11,6 +11,7 @@ It has no threads of its own, so that forking is safe; what the nodes need is im
 """
 
 import contextlib
+import gc
 import json
 import os
 import select
@@ -69,7 +70,7 @@ class Keeper:
                 answer = commands[question["command"]](question)
             except Refused as refusal:
                 answer = {"error": str(refusal)}
-            _write(json.dumps(answer).encode() + b"\n")
+            _write(json.dumps({"number": question["number"], **answer}).encode() + b"\n")
 
     def clear(self) -> None:
         for kept in self._kept.values():
@@ -192,6 +193,7 @@ def _end_in_order(_number: int, _frame: object) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _end_in_order)
+    gc.freeze()  # what was imported stays; no node's collector need look at it, and copy its pages
     with contextlib.suppress(ParentGone):
         keeper = Keeper(int(sys.argv[1]))
         try:

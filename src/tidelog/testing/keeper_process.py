@@ -5,6 +5,7 @@ which then sees that its parent is gone and clears up.
 """
 
 import atexit
+import contextlib
 import json
 import os
 import subprocess
@@ -22,6 +23,7 @@ class KeeperError(Exception):
 class KeeperProcess:
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._asked = 0
         self.owner_pid = os.getpid()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tidelog.testing.keeper", str(self.owner_pid)],
@@ -36,26 +38,26 @@ class KeeperProcess:
 
     def ask(self, command: str, **arguments: object) -> dict[str, Any]:
         """One question at a time: a keeper serves many threads, and answers each within milliseconds."""
-        line = json.dumps({"command": command, **arguments}).encode() + b"\n"
         with self._lock:
-            reply = self._exchange(line)
-        if not reply:
-            raise KeeperError(f"the keeper of the test brokers ended (exit code {self._process.wait()})")
-        answer: dict[str, Any] = json.loads(reply)
+            self._asked += 1
+            answer = self._exchange({"number": self._asked, "command": command, **arguments})
         if "error" in answer:
             raise KeeperError(answer["error"])
         return answer
 
-    def _exchange(self, line: bytes) -> bytes:
+    def _exchange(self, question: dict[str, Any]) -> dict[str, Any]:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        try:
-            stdin.write(line)
+        with contextlib.suppress(BrokenPipeError):
+            stdin.write(json.dumps(question).encode() + b"\n")
             stdin.flush()
-        except BrokenPipeError:
-            return b""
-        return stdout.readline()
+        for line in stdout:
+            answer: dict[str, Any] = json.loads(line)
+            # An earlier number: Ctrl-C ended the wait for that answer, and nobody wants it any more.
+            if answer["number"] == question["number"]:
+                return answer
+        raise KeeperError(f"the keeper of the test brokers ended (exit code {self._process.wait()})")
 
     def end(self) -> None:
         """Its end of the pipe closed is all that the keeper needs; it removes what is left and exits."""

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tidelog.testing.broker import Broker, Setting
 
 NAME_CHARACTERS_MAX = 80  # of a test's name in a topic's: Kafka allows 249 in all
@@ -68,9 +70,15 @@ def pytest_runtest_makereport(
     broker: Broker | None = getattr(item, "funcargs", {}).get("kafka_broker")
     if broker is None:
         return report
+    logged = _read(broker.log_path)
     if report.when == "setup":
-        item.stash[_log_positions] = broker.log_path.stat().st_size
+        item.stash[_log_positions] = len(logged)
     elif report.failed:
-        logged = broker.log_path.read_bytes()[item.stash.get(_log_positions, 0) :][-LOG_BYTES_MAX:]
-        report.sections.append((f"Tidelog broker log, {report.when}", logged.decode(errors="replace") or "(nothing)"))
+        shown = logged[item.stash.get(_log_positions, 0) :][-LOG_BYTES_MAX:].decode(errors="replace")
+        report.sections.append((f"Tidelog broker log, {report.when}", shown or "(nothing)"))
     return report
+
+
+def _read(log: "Path") -> bytes:
+    """A broker that a test has closed took its log with it."""
+    return log.read_bytes() if log.exists() else b""

@@ -15,7 +15,7 @@ def clean(
     """All closed segments, as far as their keys fit; the first dirty offset from now on."""
     log = broker.log(partition)
     (directory,) = broker.logs.directories.values()
-    # As `log_facts`: records in front of a start that a crash takes back would return as clean, and nobody cleaned them.
+    # As `log_facts`: records in front of a start that a crash takes back would return as clean though nobody cleaned.
     durable_start = min(log.log_start_offset, directory.durable_log_start(partition))
     first_dirty = max(first_dirty_offset, durable_start)
     steps = clean_log(broker.fs, job_for(log, first_dirty, broker.now, dedupe_buffer_bytes))

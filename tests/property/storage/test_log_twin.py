@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.property.storage.cleaning import clean
 from tests.sim.broker import T0, Broker, contents, topic_config
 
@@ -67,6 +67,11 @@ class LogAndList(RuleBasedStateMachine):
         self.start = self.end = 0
         self.cleaned_to = 0
         self.batch_starts: list[int] = []
+
+    @initialize(flushes_new=st.booleans())
+    def begin(self, flushes_new: bool) -> None:
+        """A log that was never flushed does not roll, and a power loss may take all of it."""
+        self.broker.flushes_new = flushes_new
 
     @property
     def log(self) -> Log:

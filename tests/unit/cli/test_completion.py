@@ -16,7 +16,8 @@ def complete_in_bash(tree: CommandNode, *words: str) -> list[str]:
     """What bash offers for the last of these words."""
     quoted = " ".join(f"'{word}'" for word in words)
     program = f"{completion_scripts.bash(tree)}\nCOMP_WORDS=({quoted}) COMP_CWORD={len(words) - 1}\n_tidelog\n"
-    program += 'printf "%s\\n" "${COMPREPLY[@]}"\n'
+    # Outside of a completion there is no compopt; here it says that files are not wanted.
+    program = f'compopt() {{ COMPREPLY=(nothing); }}\n{program}printf "%s\\n" "${{COMPREPLY[@]}}"\n'
     outcome = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)
     assert outcome.stderr == ""
     return outcome.stdout.split()
@@ -33,7 +34,8 @@ def complete_in_bash(tree: CommandNode, *words: str) -> list[str]:
         (["produce", "t", "-z", "l"], ["lz4"]),
         (["completion", "f"], ["fish"]),
         (["start", "server"], []),  # then bash offers files
-        (["start", "f", "--override", "--j"], []),
+        (["start", "f", "--override", "--j"], ["nothing"]),
+        (["format", "-c", "server"], []),
         (["produce", "topics", "--key-s"], ["--key-separator"]),
     ],
 )

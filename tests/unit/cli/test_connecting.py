@@ -44,21 +44,33 @@ def test_an_address_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class Terminal:
+    """Somebody who answers this."""
+
+    def __init__(self, answer: str) -> None:
+        self.answer = answer
+
     def isatty(self) -> bool:
         return True
 
+    def readline(self) -> str:
+        return self.answer
 
-@pytest.mark.parametrize("answer", ["", "n", "nonsense"])
-def test_a_person_is_asked_first(answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", Terminal())
-    monkeypatch.setattr("builtins.input", lambda _question: answer)
+
+@pytest.mark.parametrize("answer", ["", "\n", "n\n", "nonsense\n"])
+def test_a_person_is_asked_first(
+    answer: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
     with pytest.raises(CommandFailed, match="left as it was"):
         confirmed("Delete it?", argparse.Namespace(yes=False))
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "Delete it? [y/N] ")
 
 
-def test_who_has_said_yes_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", Terminal())
-    monkeypatch.setattr("builtins.input", lambda _question: "y")
+def test_who_has_said_yes_is_not_asked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("yes\n"))
     confirmed("Delete it?", argparse.Namespace(yes=False))
-    monkeypatch.setattr("builtins.input", lambda _question: pytest.fail("it asked"))
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
     confirmed("Delete it?", argparse.Namespace(yes=True))
+    assert capsys.readouterr().err == ""

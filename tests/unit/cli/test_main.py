@@ -96,7 +96,7 @@ def run_as(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> int:
 
     module = ModuleType("fake")
     module.add_parser = lambda actions: actions.add_parser("version").set_defaults(run=run)  # type: ignore[attr-defined]
-    monkeypatch.setattr(commands.importlib, "import_module", lambda _name: module)
+    monkeypatch.setitem(sys.modules, "tidelog.cli.version", module)
     return main(["version"])
 
 

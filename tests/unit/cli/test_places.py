@@ -2,7 +2,6 @@ import argparse
 
 import pytest
 
-from tidelog.cli import places
 from tidelog.cli.places import BEGINNING, END, Place, place, shown_time
 
 NOON = 1_777_636_800_000  # 2026-05-01T12:00Z
@@ -28,7 +27,7 @@ NOW_S = 1_777_640_000.5
     ],
 )
 def test_a_place(text: str, found: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places.time, "time", lambda: NOW_S)
+    monkeypatch.setattr("tidelog.cli.places.time.time", lambda: NOW_S)
     assert place(text) == found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from tidelog.client.client import Client
+from tidelog.server.node import Phase
 from tidelog.sim.entropy import SimEntropy
 from tidelog.sim.node_world import NodeWorld
 
@@ -31,6 +32,34 @@ class SimWorld:
             self.clock.advance(1)
 
     def close(self) -> None: ...
+
+
+class Outages:
+    """A node that dies again and again and comes back, so many times, while a client waits. It lives for about a
+    `life_ms`, which is long enough to serve something."""
+
+    def __init__(self, world: SimWorld, kills: int, life_ms: int) -> None:
+        self._world = world
+        self._life_ms = life_ms
+        self._lived_ms = 0
+        self._kills = kills
+        world.on_tick = self.tick
+
+    def tick(self) -> None:
+        nodes = self._world.nodes
+        self._lived_ms += 1
+        if nodes.node is None:
+            nodes.start(until_running=False)
+        elif nodes.node.phase is Phase.RUNNING and self._kills and self._lived_ms % self._life_ms == 0:
+            self._kills -= 1
+            nodes.kill()
+
+    def end(self) -> None:
+        """The last of them is over."""
+        assert self._kills == 0, f"{self._kills} kills were left over: make the test longer"
+        self._world.on_tick = lambda: None
+        if self._world.nodes.node is None:
+            self._world.nodes.start()
 
 
 def client_of(nodes: NodeWorld, seed: int = 1) -> Client:

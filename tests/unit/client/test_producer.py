@@ -1,18 +1,19 @@
 """The producer against a node in the simulator: what is acknowledged is there, once, in order."""
 
-import pytest
+from functools import partial
 
-from tests.unit.client.simulated import client_of, world_of
+import pytest
+from tests.unit.client.simulated import Outages, client_of, world_of
+
+from tidelog.client.admin import Admin
 from tidelog.client.admin_topics import NewTopic
 from tidelog.client.client import Client
 from tidelog.client.consumer import Consumer
-from tidelog.client.admin import Admin
 from tidelog.client.errors import ClientError, DeliveryFailed, TimedOut
 from tidelog.client.kernels_murmur2 import partition_of_key
 from tidelog.client.producer import Producer
 from tidelog.client.record import EARLIEST, ConsumerRecord
 from tidelog.model.errors import ErrorCode
-from tidelog.model.ids import TopicPartition
 from tidelog.records.compression import CompressionType
 from tidelog.records.record import Header
 from tidelog.sim.node_world import NodeWorld
@@ -51,7 +52,7 @@ def test_every_part_of_a_record_arrives(client: Client) -> None:
     assert first == ConsumerRecord("parts", 0, 0, 1_234, b"k", b"v", headers)
     assert (second.key, second.value, second.headers) == (b"", None, ())
     assert (third.key, third.value) == (None, b"")
-    assert second.timestamp == third.timestamp == world_of(client).clock.wall_ms() or second.timestamp > 1_234
+    assert 1_234 < second.timestamp <= third.timestamp <= world_of(client).clock.wall_ms()
 
 
 def test_offsets_are_told_to_those_who_asked(client: Client) -> None:
@@ -187,7 +188,7 @@ def test_flush_can_be_bound() -> None:
         producer.flush(300)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_nothing_is_lost_doubled_or_reordered_by_resets_and_kills(seed: int) -> None:
     """Connections die at any write, the node at any moment; a record that a retry doubled, or that overtook another,
     would show."""
@@ -195,36 +196,19 @@ def test_nothing_is_lost_doubled_or_reordered_by_resets_and_kills(seed: int) -> 
     nodes = NodeWorld(seed=100 + seed, network=settings)
     client = client_of(nodes, seed)
     create(client, "safe", 3)
-    world, random = world_of(client), NodeWorld  # the node's own seed decides the rest
-    del random
-    ticks = 0
-
-    def tick() -> None:
-        nonlocal ticks
-        ticks += 1
-        if ticks % (97 + 13 * seed) == 0 and nodes.node is not None:
-            nodes.kill()
-        elif nodes.node is None and ticks % 31 == 0:
-            nodes.start(until_running=False)
-
-    world.on_tick = tick
+    outages = Outages(world_of(client), kills=4, life_ms=17 + 5 * seed)
     producer = Producer(client, batch_bytes=600, linger_ms=3)
     told: dict[int, int | ClientError] = {}
-    for index in range(600):
-        producer.send(
-            "safe", b"%d" % index, partition=index % 3, on_delivery=lambda at, index=index: told.update({index: at})
-        )  # type: ignore[misc]
+    for index in range(360):
+        producer.send("safe", b"%d" % index, partition=index % 3, on_delivery=partial(told.__setitem__, index))
         if index % 40 == 0:
             producer.poll(20)
     producer.flush()
-    world.on_tick = lambda: None
-    if nodes.node is None:
-        nodes.start()
+    outages.end()
     settings.reset_chance = 0.0
     found = read_all(client, "safe")
     for partition in range(3):
         values = [int(record.value or b"") for record in found if record.partition == partition]
-        assert values == list(range(partition, 600, 3))
+        assert values == list(range(partition, 360, 3))
     offsets = {int(record.value or b""): record.offset for record in found}
     assert told == offsets
-    assert ticks > 97, "nothing was killed"

@@ -255,3 +255,31 @@ def test_out_of_descriptors_the_peer_is_closed_and_the_listener_goes_on(
 def test_a_taken_port_is_an_error(server: Server) -> None:
     with pytest.raises(OSError, match="in use"):
         server.reactor.listen("OTHER", *server.address)
+
+
+def test_who_connects_before_a_listener_is_served_waits_and_does_not_spin_the_loop() -> None:
+    reactor = Reactor()
+    accepted: list[tuple[str, str]] = []
+
+    def acceptor(name: str) -> Callable[[Accepted], End]:
+        def accept(one: Accepted) -> End:
+            accepted.append((name, one.listener))
+            return End()
+
+        return accept
+
+    early, served = (reactor.listen(name, "127.0.0.1", 0) for name in ("early", "served"))
+    reactor.serve(acceptor("own"), "served")
+    with socket.create_connection(early, timeout=5), socket.create_connection(served, timeout=5):
+        while not accepted:
+            reactor.wait(1_000)
+            reactor.poll()
+        reactor.wait(0)
+        reactor.poll()
+        assert accepted == [("own", "served")]
+        reactor.serve(acceptor("others"))
+        while len(accepted) < 2:
+            reactor.wait(1_000)
+            reactor.poll()
+        assert accepted == [("own", "served"), ("others", "early")]
+    reactor.shut_down()

@@ -3,60 +3,16 @@
 import struct
 
 import pytest
+from tests.support.message_builder import smallest
+from tests.support.raw_connection import Raw, raw_request
 
 from tidelog.model.errors import ErrorCode
+from tidelog.protocol.codec import decode
 from tidelog.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tidelog.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.protocol.messages.metadata import MetadataRequest
 from tidelog.protocol.messages.offset_commit import OffsetCommitRequest
 from tidelog.sim.node_world import NodeWorld, SimClient
-from tidelog.protocol.codec import decode
-
-HEADER = struct.Struct(">hhih")
-
-
-def raw_request(api_key: int, version: int, body: bytes = b"") -> bytes:
-    payload = HEADER.pack(api_key, version, 77, -1) + body
-    return struct.pack(">i", len(payload)) + payload
-
-
-class Raw:
-    """A connection whose bytes are looked at as they are."""
-
-    def __init__(self, world: NodeWorld, port: int = 9092) -> None:
-        self._world = world
-        self._room = bytearray(1 << 16)
-        self.data = b""
-        self.is_closed = False
-        self.connection = world.client_host.connect("node", port, self)
-
-    def writable(self) -> memoryview:
-        return memoryview(self._room)
-
-    def received(self, count: int) -> None:
-        self.data += bytes(self._room[:count])
-
-    def connected(self) -> None: ...
-
-    def drained(self) -> None: ...
-
-    def closed(self, _reason: str) -> None:
-        self.is_closed = True
-
-    def send(self, data: bytes) -> None:
-        self._world.client_host.send(self.connection, [data])
-
-    def frame(self) -> bytes:
-        """The next response without its size; b"" when the connection was closed instead."""
-        return bytes(self._world.wait_for(self._look))
-
-    def _look(self) -> bytes | None:
-        if len(self.data) >= 4:
-            (size,) = struct.unpack_from(">i", self.data)
-            if len(self.data) >= 4 + size:
-                found, self.data = self.data[4 : 4 + size], self.data[4 + size :]
-                return found
-        return b"" if self.is_closed else None
 
 
 @pytest.mark.parametrize("version", [5, 127, 32767, -1])
@@ -116,7 +72,7 @@ def test_an_api_that_is_not_served_yet_is_refused_in_its_own_words(client: SimCl
 
 
 def test_where_the_response_has_no_place_for_it_the_connection_ends(client: SimClient) -> None:
-    client.send(OffsetCommitRequest(group_id="g", topics=[]), 8)
+    client.send(smallest(OffsetCommitRequest), 8)
     with pytest.raises(EOFError):
         client.receive()
 

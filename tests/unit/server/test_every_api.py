@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-
 from tests.support.message_builder import MessageBuilder, seed_of, smallest
+
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.messages.api_versions import ApiVersionsRequest
 from tidelog.protocol.messages.produce import ProduceRequest
@@ -28,7 +28,7 @@ def codes_in(value: Any) -> list[int]:
         return [code for each in value for code in codes_in(each)]
     if not hasattr(type(value), "__schema__"):
         return []
-    found = []
+    found: list[int] = []
     for field in schema_of(type(value)).fields:
         held = getattr(value, field.name)
         found += [held] if field.name == "error_code" else codes_in(held)

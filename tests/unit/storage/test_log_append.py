@@ -13,6 +13,7 @@ from tidelog.sim.faults import Op
 from tidelog.sim.files import SimFileSystem
 from tidelog.storage.appended import Refused
 from tidelog.storage.log_append import Append
+from tidelog.storage.producer_snapshot import decode_snapshot
 
 ONE_BATCH = len(batch_of([b"0"], 0))
 
@@ -59,7 +60,7 @@ def test_a_snapshot_at_a_roll_is_of_that_offset() -> None:
     for sequence in range(4):
         staged(node, b"x", producer_id=5, producer_epoch=0, base_sequence=sequence)
     node.commit()
-    entries = node.log().snapshots.read(2)
+    entries = decode_snapshot(node.log().snapshots.read(2), "")
     assert [(entry.producer_id, entry.last_sequence) for entry in entries] == [(5, 1)]
 
 

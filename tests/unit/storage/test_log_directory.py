@@ -78,3 +78,23 @@ def test_the_marker_does_not_come_back_with_a_power_loss() -> None:
         assert Broker(fs, clock).start().logs.previous_broker_epoch == 7
         fs.lose_power()
         assert Broker(fs, clock).start().logs.previous_broker_epoch == -1
+
+
+def test_a_deleted_log_keeps_its_offsets_until_its_new_name_is_durable() -> None:
+    """A power loss before that brings it back, and it must not start before where its records were deleted."""
+    node = broker(4)
+    node.flush()
+    log = node.log()
+    log.update_high_watermark(4)
+    log.delete_records(3)
+    node.checkpoint()
+    node.logs.delete(T0, "0" * 32, node.now)
+    directory = node.logs.directories["/disk/logs"]
+    for _ in directory.checkpoint():
+        node.clock.advance(20)
+        node.fs.completions()
+    assert T0 in directory.leaving, "not durable yet"
+    assert directory.durable_log_start(T0) == 3
+    node.settle()
+    assert directory.durable_log_start(T0) == 0
+    assert directory.is_free(T0)

@@ -230,3 +230,33 @@ def test_a_batch_for_the_reserve_counts_with_the_whole_turn() -> None:
     halves = [node.stage(batch_of([bytes(room * 2 // 3)], node.now), each) for each in (T0, T1)]
     node.commit(T0, T1)
     assert [code_of(each) for each in halves] == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
+
+
+def nameless(node: Broker) -> Broker:
+    """A power loss has left records, and not whose they are."""
+    node.fs.kill()
+    node.fs.remove_file(f"{BOTH[0]}/t-0/partition.metadata")
+    return Broker(node.fs, node.clock, BOTH).start()
+
+
+def test_records_that_were_never_durable_and_are_nobodys_are_dropped() -> None:
+    node = two_directories()
+    node.flushes_new = False
+    node.produce([b"of a topic that may be gone"])
+    again = nameless(node)
+    assert any("t-0: never flushed" in problem for problem in again.progress.problems)
+    log = again.log()
+    assert contents(log) == []
+    again.produce([b"mine"])
+    again.fs.kill()
+    once_more = Broker(node.fs, node.clock, BOTH).start().log()
+    assert (once_more.topic_id, contents(once_more)) == (TOPIC_ID, [(0, b"mine")])
+
+
+def test_a_log_without_a_topic_id_that_was_durable_is_kept() -> None:
+    node = two_directories()
+    node.produce([b"x"])
+    node.produce([b"y"])
+    node.flush()
+    node.checkpoint()
+    assert len(contents(nameless(node).log())) == 2

@@ -8,10 +8,11 @@ from tests.unit.storage.producing import Partition
 from tidelog.model.errors import ErrorCode
 from tidelog.ports.durable import replace_durably
 from tidelog.sim.files import SimFileSystem
+from tidelog.storage import producer_snapshots
 from tidelog.storage.checkpoint_errors import CorruptSnapshotError
 from tidelog.storage.producer_entry import BatchMetadata, ProducerEntry
 from tidelog.storage.producer_snapshot import decode_snapshot, encode_snapshot
-from tidelog.storage.producer_snapshots import ProducerSnapshots, reload, take_snapshot, truncate_fully
+from tidelog.storage.producer_snapshots import ProducerSnapshots, take_snapshot, truncate_fully
 from tidelog.storage.producer_state import ProducerState, ProducerStateConfig
 
 ENTRIES = [
@@ -23,6 +24,16 @@ CONFIG = ProducerStateConfig(expiration_ms=10_000)
 
 def names(fs: SimFileSystem) -> list[int]:
     return [int(name[:20]) for name in fs.list_directory(DIRECTORY) if name.endswith(".snapshot")]
+
+
+def reload(
+    state: ProducerState, snapshots: ProducerSnapshots, start: int, end: int, now_ms: int
+) -> list[CorruptSnapshotError]:
+    """All of its pieces."""
+    damaged: list[CorruptSnapshotError] = []
+    for _ in producer_snapshots.reload(state, snapshots, start, end, now_ms, damaged):
+        pass
+    return damaged
 
 
 def with_snapshots(*offsets: int) -> tuple[SimFileSystem, ProducerSnapshots]:
@@ -93,7 +104,7 @@ def test_taken_at_the_end_of_the_state_once() -> None:
     assert take_snapshot(partition.state, snapshots) == 3
     assert take_snapshot(partition.state, snapshots) is None
     assert names(fs) == snapshots.offsets == [3]
-    assert snapshots.read(3) == list(partition.state.producers.values())
+    assert decode_snapshot(snapshots.read(3), "") == list(partition.state.producers.values())
 
 
 def test_other_files_are_none_of_them() -> None:
@@ -154,6 +165,17 @@ def test_the_latest_in_range_is_loaded() -> None:
     assert (state.map_end_offset, state.snapshot_offset) == (180, 180)
     assert state.first_undecided_offset == 40
     state.validate_state()
+
+
+def test_many_are_loaded_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then the state has none of them."""
+    monkeypatch.setattr(producer_snapshots, "ENTRIES_A_PIECE", 1)
+    _, snapshots = with_snapshots(180)
+    state = ProducerState(CONFIG)
+    steps = producer_snapshots.reload(state, snapshots, 0, 190, 3_000, [])
+    pieces = [len(state.producers) for _ in steps]
+    assert pieces == [0] * len(ENTRIES)
+    assert list(state.producers.values()) == ENTRIES
 
 
 def test_expired_producers_are_not_loaded_unless_a_transaction_is_open() -> None:

@@ -16,6 +16,7 @@ from tidelog.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
+    LeaderIdAndEpoch,
     NodeEndpoint,
 )
 from tidelog.server.fetch_read import Asked, Fetched, fetch_partition, refused
@@ -41,7 +42,8 @@ FIRST_WITH_ENDPOINTS = 16
 READ_COMMITTED = 1
 CONSUMER = -1
 MAX_SESSION_ID = 0x7FFF_FFFF
-LAST_WITHOUT_STORAGE_ERROR = 5
+FIRST_WITH_STORAGE_ERROR = 6
+FIRST_WITH_LEADER = 12
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
@@ -79,6 +81,11 @@ class DelayedFetch:
         self.is_done = True
         for partition in self.watched:
             partition.fetch_waiters.pop(self, None)
+
+    def is_abandoned(self) -> bool:
+        if self.context.connection.is_closed:
+            self._end()
+        return self.is_done
 
     def try_complete(self) -> bool:
         if self.context.connection.is_closed:
@@ -141,8 +148,8 @@ class DelayedFetch:
         self._end()
         session = self.session
         told = fetched
-        if self.context.api_version <= LAST_WITHOUT_STORAGE_ERROR:
-            _translate(fetched)
+        if self.context.api_version < FIRST_WITH_LEADER:
+            _translate(fetched, self.context.api_version)
         if session is not None:
             news = [each for each in fetched if is_news(session, each)]
             told = news if self.is_incremental else fetched
@@ -180,10 +187,11 @@ class DelayedFetch:
         ]
 
 
-def _translate(fetched: list[Fetched]) -> None:
-    """Old clients give up at an error that they do not know; this one they retry."""
+def _translate(fetched: list[Fetched], version: int) -> None:
+    """For old clients: there is no room for the leader, and at an error that they do not know they would give up."""
     for each in fetched:
-        if each.data.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+        each.data.current_leader = LeaderIdAndEpoch()
+        if each.data.error_code == ErrorCode.KAFKA_STORAGE_ERROR and version < FIRST_WITH_STORAGE_ERROR:
             each.data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 

@@ -83,6 +83,9 @@ class DelayedProduce:
             return False
         return append.last_offset >= partition.acknowledged_to(self.acks)
 
+    def is_abandoned(self) -> bool:
+        return self.context.connection.is_closed
+
     def expire(self) -> None:
         self._answer(is_expired=True)
 
@@ -182,7 +185,8 @@ def _append_to(
 
 
 def _learn_if_simple(context: RequestContext, body: ProduceRequest, entries: list[Entry]) -> None:
-    if len(entries) != 1 or body.acks == NO_ACKS or body.transactional_id is not None:
+    is_simple = len(entries) == len(body.topic_data) == 1  # a topic without partitions may stand in front
+    if not is_simple or body.acks == NO_ACKS or body.transactional_id is not None:
         return
     entry = entries[0]
     if entry.partition is not None and isinstance(entry.outcome, Append):
