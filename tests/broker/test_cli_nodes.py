@@ -101,3 +101,22 @@ def test_what_an_advertised_node_tells(tmp_path: Path, capsys: pytest.CaptureFix
     with node(*arguments) as (ready, _process):
         (listener,) = ready["listeners"]
         assert listener["told"] == "localhost:7"
+
+
+def test_sighup_reads_the_file_again_and_a_wrong_one_changes_nothing(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["format", "-t", "some-cluster", "-c", str(file)]) == 0
+    text = file.read_text()
+    with node("start", str(file)) as (ready, process):
+        assert process.stderr is not None
+        (address,) = [each["bound"] for each in ready["listeners"] if each["name"] == "PLAINTEXT"]
+        for changed, said in (("log.retention.ms=777", "read again"), ("log.retention.ms=soon", "stay as they are")):
+            file.write_text(f"{text}{changed}\n")
+            process.send_signal(signal.SIGHUP)
+            while said not in process.stderr.readline():
+                pass
+        capsys.readouterr()
+        assert main(["configs", "get", "-b", address, "--broker", "1", "log.retention.ms", "--json"]) == 0
+        assert '"777"' in capsys.readouterr().out
+        assert process.poll() is None

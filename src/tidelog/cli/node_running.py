@@ -13,7 +13,7 @@ from tidelog.cli.parsers import FAILED, OK
 from tidelog.config import BrokerConfig
 from tidelog.config.settings.metrics import METRICS_LISTENER
 from tidelog.io.log_format import set_up_logging
-from tidelog.io.run import FEW_DESCRIPTORS, Runner, raise_descriptor_limit, stop_on_signals
+from tidelog.io.run import FEW_DESCRIPTORS, Runner, raise_descriptor_limit, reload_on_signal, stop_on_signals
 from tidelog.metadata.errors import MetadataError
 from tidelog.ports.errors import LockHeld, StorageFault
 from tidelog.raft.quorum import UnservedQuorumError
@@ -43,14 +43,19 @@ log = logging.getLogger("tidelog")
 
 
 def run_node(
-    config: BrokerConfig, *, json_logs: bool, on_ready: Callable[[Runner], None], busy_port: str = BUSY_PORT
+    config: BrokerConfig,
+    *,
+    json_logs: bool,
+    on_ready: Callable[[Runner], None],
+    busy_port: str = BUSY_PORT,
+    read_config: Callable[[], BrokerConfig] | None = None,
 ) -> int:
-    """Until it is stopped. CommandFailed where it can not start."""
+    """Until it is stopped. CommandFailed where it can not start. `read_config` is asked again on SIGHUP."""
     set_up_logging(json_logs)
-    runner = start_node(config, busy_port)
-    stop_on_signals(runner.stop)
-    on_ready(runner)
+    runner = start_node(config, busy_port, read_config)
     try:
+        if not runner.is_stopping:
+            on_ready(runner)
         runner.serve()
     except NodeFailed as failure:
         log.critical("stopping: %s", failure)
@@ -60,12 +65,15 @@ def run_node(
     return OK
 
 
-def start_node(config: BrokerConfig, busy_port: str) -> Runner:
-    """A node that serves. CommandFailed says why not, in words."""
+def start_node(config: BrokerConfig, busy_port: str, read_config: Callable[[], BrokerConfig] | None = None) -> Runner:
+    """A node that serves, or was stopped before it did. CommandFailed says why it can not, in words."""
     descriptors = raise_descriptor_limit()
     if descriptors < FEW_DESCRIPTORS:
         log.warning("only %s open files are allowed (ulimit -n): each connection and segment needs one", descriptors)
-    runner = Runner(config)
+    runner = Runner(config, read_config)
+    stop_on_signals(runner.stop)
+    if read_config is not None:
+        reload_on_signal(runner.reload)
     try:
         _listen(runner, config, busy_port)
         runner.start()

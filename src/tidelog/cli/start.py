@@ -3,14 +3,18 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from tidelog.cli.failing import WrongUsage
 from tidelog.cli.parsers import add_command, pair
 
 if TYPE_CHECKING:
+    from tidelog.config import BrokerConfig
+
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DESCRIPTION = """\
 Run a broker as its server.properties says, in the foreground. Its log directories have to be formatted (`tidelog
-format`). SIGTERM and Ctrl-C stop it in order, with exit code 0; a second one stops it at once.
+format`). SIGTERM and Ctrl-C stop it in order, with exit code 0; a second one stops it at once. SIGHUP reads the file
+again and applies what can be changed in a running broker.
 """
 EXAMPLES = """\
   tidelog start server.properties
@@ -45,10 +49,23 @@ def run(options: argparse.Namespace) -> int:
     # Imported when it runs, not when its help is shown: this is the whole node, and a wrong file is said without it.
     from tidelog.cli.server_properties import read_config
 
-    config = read_config(options.file, dict(options.override))
+    def read() -> "BrokerConfig":
+        return read_config(options.file, dict(options.override))
+
+    def read_again() -> "BrokerConfig":
+        try:
+            return read()
+        except WrongUsage as error:
+            raise ReloadRefused(str(error)) from error
+
+    config = read()
     from tidelog.cli.node_running import run_node
     from tidelog.cli.ready_text import say_ready
+    from tidelog.io.run import ReloadRefused
 
     return run_node(
-        config, json_logs=options.json_logs, on_ready=lambda runner: say_ready(runner, config, as_json=options.json)
+        config,
+        json_logs=options.json_logs,
+        on_ready=lambda runner: say_ready(runner, config, as_json=options.json),
+        read_config=read_again,
     )

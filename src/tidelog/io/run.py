@@ -9,7 +9,7 @@ import resource
 import signal
 from collections.abc import Callable
 
-from tidelog.config import BrokerConfig, ConfigError
+from tidelog.config import BrokerConfig
 from tidelog.config.endpoints import parse_address
 from tidelog.config.settings.metrics import METRICS_LISTENER
 from tidelog.io.clock import SystemClock
@@ -45,9 +45,13 @@ class WatchedWorkers(WorkerProcesses):
             super().stop()
 
 
+class ReloadRefused(Exception):
+    """The settings can not be read, or are wrong; those there were stay."""
+
+
 class Runner:
     def __init__(self, config: BrokerConfig, read_config: Callable[[], BrokerConfig] | None = None) -> None:
-        """`read_config`: the settings as they are now, for a reload; ConfigError where they are wrong."""
+        """`read_config`: the settings as they are now, for a reload; ReloadRefused where they are wrong."""
         self._config = config
         self._read_config = read_config
         self.reactor = Reactor()
@@ -122,7 +126,7 @@ class Runner:
             return
         try:
             config = self._read_config()
-        except (ConfigError, OSError) as error:
+        except ReloadRefused as error:
             log.error("the settings stay as they are: %s", error)
             return
         node.config.reload(config)

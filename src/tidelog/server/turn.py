@@ -11,7 +11,7 @@ next turn begins with it. To look at the clock is a good part of a small request
 spend the turn's `credit` first, in bytes: no more than about a millisecond between two looks.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from tidelog.model.errors import ErrorCode
 from tidelog.ports.clock import Clock
@@ -37,6 +37,12 @@ _DONE: Final = ErrorCode.NONE
 _PRODUCE: Final = int(ApiKey.PRODUCE)
 
 
+class Resumable(Protocol):
+    def resume(self) -> None:
+        """Go on with what the last turn had no time for."""
+        ...
+
+
 class Turn:
     def __init__(self, clock: Clock, logs: Logs) -> None:
         self._clock = clock
@@ -51,7 +57,7 @@ class Turn:
         self.is_eventful = False  # something was asked that others than the data path have to do
         self.connections: list[ClientConnection] = []  # that received something
         self.sending: list[ClientConnection] = []
-        self.backlog: list[ClientConnection] = []
+        self.backlog: list[Resumable] = []
         self.appended: dict[Partition, None] = {}
         self.moved: dict[Partition, None] = {}  # high watermark or log start, since the last turn's end
         self.quick: list[tuple[ClientConnection, int, int, Append, ProducePath]] = []
@@ -68,8 +74,8 @@ class Turn:
             self._resume()
 
     def _resume(self) -> None:
-        """Who has had nothing of this turn comes first in the next: one that has much to do goes to the end of the line,
-        or it would be served until it has nothing left, and all others wait for that."""
+        """Who has had nothing of this turn comes first in the next: one that has much to do goes to the end of the
+        line, or it would be served until it has nothing left, and all others wait for that."""
         backlog, self.backlog = self.backlog, []
         for index, connection in enumerate(backlog):
             if self.credit <= 0 and self.is_over():

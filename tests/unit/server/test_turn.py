@@ -1,51 +1,43 @@
 """A turn's time is shared out: nobody waits for another's work to end."""
 
-from typing import Any, cast
+import pytest
+from tests.support.raw_connection import Raw, raw_request
 
-from tidelog.server.turn import HANDLING_NS, Turn
+from tidelog.protocol.messages.metadata import MetadataRequest
 from tidelog.sim.clock import SimClock
+from tidelog.sim.node_world import NodeWorld
 
-MS = 1_000_000
-
-
-class Connection:
-    """One that has so many requests waiting, each of which takes ten milliseconds."""
-
-    def __init__(self, turn: Turn, clock: "Clock", requests: int) -> None:
-        self._turn, self._clock, self.requests = turn, clock, requests
-
-    def resume(self) -> None:
-        while self.requests:
-            if self._turn.credit <= 0 and self._turn.is_over():
-                self._turn.backlog.append(cast(Any, self))
-                return
-            self.requests -= 1
-            self._turn.credit = 0
-            self._clock.ns += 10 * MS
+REQUESTS = 200
+LOOK_NS = 4_000_000  # a look at the clock takes so long here, so that a turn is over after a few requests
 
 
-class Clock(SimClock):
-    def __init__(self) -> None:
-        super().__init__()
-        self.ns = 0
-
-    def monotonic_ns(self) -> int:
-        return self.ns
+def turn(world: NodeWorld) -> None:
+    """The world itself would not know when one is due, with a clock like this."""
+    world.running.turn()
+    world.client_host.poll()
+    world.clock.advance(1)
 
 
-def test_who_has_one_request_does_not_wait_for_who_has_a_thousand() -> None:
-    clock = Clock()
-    turn = Turn(clock, cast(Any, None))
-    busy = [Connection(turn, clock, 1_000) for _ in range(4)]
-    modest = Connection(turn, clock, 1)
-    turn.backlog = cast(Any, [*busy, modest])
+def test_who_has_one_request_does_not_wait_for_who_has_hundreds(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = NodeWorld(seed=51)
+    busy, modest = [Raw(world) for _ in range(4)], world.client()
+    modest.ask(MetadataRequest(topics=[]), 9)
+    right, passed_ns = SimClock.monotonic_ns, 0
+
+    def slow(clock: SimClock) -> int:
+        nonlocal passed_ns
+        passed_ns += LOOK_NS
+        return right(clock) + passed_ns
+
+    monkeypatch.setattr(SimClock, "monotonic_ns", slow)
+    for raw in busy:
+        raw.send(raw_request(18, 0) * REQUESTS)
+    for _ in range(20):
+        turn(world)
+    modest.send(MetadataRequest(topics=[]), 9)
     turns = 0
-    while modest.requests:
+    while modest.poll() is None:
         turns += 1
-        turn.begin()
-    assert turns == 5
-    for _ in range(40):
-        turn.begin()
-    left = [each.requests for each in busy]
-    assert max(left) - min(left) <= 2 * HANDLING_NS // (10 * MS)
-    assert len(turn.backlog) == 4
+        turn(world)
+    assert turns < 50  # and not the hundreds that all of the others take
+    assert len(world.running.broker.turn.backlog) >= 3, "they are still at it"
