@@ -8,6 +8,7 @@ from typing import Any
 from tidelog.metadata.configs import ConfigResource, ResourceType
 from tidelog.metadata.draft import MetadataDraft
 from tidelog.metadata.records.cluster import ConfigRecord
+from tidelog.metadata.records.transactions import AbortTransactionRecord
 from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.model.ids import NodeId, Uuid
 from tidelog.raft.quorum import Quorum
@@ -124,8 +125,10 @@ class MetadataNode:
         self.follower = ImageFollower(self.log, self.loaded.history, self.now)
 
     def _activation(self, machine: Settings, _now_ms: int) -> Answer:
-        records = [] if machine.draft.metadata_version else list(read_bootstrap(self.fs, LOG_DIR))
-        return Answer(records, None)
+        """As the controller's: a transaction that was left open is aborted, a new cluster gets its first records."""
+        abort = [(AbortTransactionRecord(), 0)] if machine.draft.in_transaction else []
+        first = [] if machine.draft.metadata_version else read_bootstrap(self.fs, LOG_DIR)
+        return Answer([*abort, *first], None)
 
     @property
     def now(self) -> int:
