@@ -295,6 +295,11 @@ class Logs:
         self._now_ms = now_ms
         advanced: dict[Log, None] = {}
         for completion in completions:
+            for directory in self._online():
+                # First of all: an operation that goes on below must not wait for what has just completed.
+                fault = directory.cleaner_offsets.complete(completion)
+                if fault is not None:
+                    self._fail(directory, fault)
             self._operations.complete(completion)
             flushed = self._flushes.complete(completion)
             if flushed is None:
