@@ -55,6 +55,13 @@ COMPILED = [
     "src/tidelog/server/metrics_turns.py",
     "src/tidelog/server/turn.py",
     "src/tidelog/server/produce_path.py",
+    "src/tidelog/server/handling.py",
+    "src/tidelog/server/fetch_read.py",
+    "src/tidelog/server/fetch_sessions.py",
+    "src/tidelog/server/handlers/fetch.py",
+    "src/tidelog/storage/segment_search.py",
+    "src/tidelog/storage/log_read.py",
+    "src/tidelog/io/sending.py",
     "src/tidelog/io/reactor.py",
     "src/tidelog/client/kernels_murmur2.py",
 ]

@@ -18,6 +18,7 @@ CLOSED = -1
 # A probe reads one byte of each stretch: the kernel reads ahead, and mostly drops, in runs of about this length.
 # Reading all of the range would cost the copy through user space that sendfile is there to avoid.
 PROBE_STRIDE_BYTES = 128 * 1024
+PROBED = [bytearray(1)]  # where a probe's byte goes; nobody looks at it
 
 
 class PosixFile:
@@ -107,19 +108,18 @@ class PosixFile:
             raise self._sync_fault
 
     def is_cached(self, position: int, size: int) -> bool:
+        """In one go: this is asked at every fetch."""
         self.check_open()
-        end = min(position + size, self.size())
-        last = end - 1
-        return all(self._is_byte_cached(at) for at in range(position, end, PROBE_STRIDE_BYTES)) and (
-            last < position or self._is_byte_cached(last)
-        )
-
-    def _is_byte_cached(self, position: int) -> bool:
         nowait = getattr(os, "RWF_NOWAIT", 0)
         if not nowait:  # macOS: plain reads serve
             return True
+        descriptor, preadv = self._descriptor, os.preadv
+        end = min(position + size, self.size())
         try:
-            os.preadv(self._descriptor, [bytearray(1)], position, nowait)
+            for at in range(position, end, PROBE_STRIDE_BYTES):
+                preadv(descriptor, PROBED, at, nowait)
+            if end > position:
+                preadv(descriptor, PROBED, end - 1, nowait)
         except OSError as error:
             if error.errno == errno.EAGAIN:
                 return False

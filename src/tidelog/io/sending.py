@@ -8,6 +8,8 @@ import socket
 from collections import deque
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from tidelog.io.handles import PosixFileRange
 from tidelog.ports.files import Buffer
 from tidelog.ports.network import SendPart
@@ -18,6 +20,7 @@ BYTES_A_CALL: Final = 4 << 20
 MORE: Final = getattr(socket, "MSG_MORE", 0)
 
 
+@mypyc_attr(native_class=False)  # no compiled class may have a built-in one for its base
 class FileShrank(OSError):
     """The length promised in front of a file range can not be kept."""
 

@@ -12,6 +12,7 @@ start behind it is there.
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import Final
 
 from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.ports.durable import make_directory_durably
@@ -37,6 +38,9 @@ from tidelog.storage.operations import GIVE_WAY, Operation, Steps
 
 LOCK_NAME = ".lock"
 NO_BROKER_EPOCH = -1
+PLENTY_BYTES: Final = 1 << 30
+GRANT_BYTES: Final = 64 << 20
+GRANT_TIMES: Final = 1_000
 
 
 class LogDirectory:
@@ -54,6 +58,7 @@ class LogDirectory:
         self.broker_epoch = NO_BROKER_EPOCH  # of the broker that stopped here in order
         self.cleaner_offsets = CleanerOffsets(fs, path)
         self._lock: Lock | None = None
+        self._granted_bytes = self._granted_times = 0  # see `has_room_for`
         self.leaving: dict[TopicPartition, Operation] = {}  # deleted, but a power loss may still bring them back
         self.moved_away: dict[TopicPartition, None] = {}  # to another directory, but not durably yet (`log_move`)
         self.departing: dict[TopicPartition, None] = {}  # of those, the ones that wait for the next `departure`
@@ -122,8 +127,17 @@ class LogDirectory:
     # Space
 
     def has_room_for(self, size_bytes: int) -> bool:
-        """Whether an append leaves the reserve alone."""
-        return self.fs.space(self.path).usable_bytes - size_bytes >= self.reserved_bytes
+        """Whether an append leaves the reserve alone. The system is not asked each time: where there is plenty, a part
+        of it is granted in advance, and asked about again when that is used up or some time later. Somebody else may
+        fill the disk meanwhile; then a write fails, and is undone."""
+        if size_bytes <= self._granted_bytes and self._granted_times:
+            self._granted_bytes -= size_bytes
+            self._granted_times -= 1
+            return True
+        spare_bytes = self.fs.space(self.path).usable_bytes - self.reserved_bytes - size_bytes
+        self._granted_bytes = GRANT_BYTES if spare_bytes >= PLENTY_BYTES else 0
+        self._granted_times = GRANT_TIMES
+        return spare_bytes >= 0
 
     def _all_logs(self) -> dict[TopicPartition, Log]:
         """Those with an entry in the checkpoints. No partition is in both: nothing is moved to where it is."""

@@ -5,7 +5,6 @@ Nothing is copied: the response carries ranges of segment files. A request that 
 when one of its partitions moves.
 """
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tidelog.model.errors import ErrorCode
@@ -47,19 +46,40 @@ FIRST_WITH_LEADER = 12
 _UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
-@dataclass(eq=False, slots=True)
 class DelayedFetch:
     """A fetch under way, from its arrival to its answer."""
 
-    broker: "Broker"
-    context: RequestContext
-    request: FetchRequest
-    asked: list[Asked]
-    session: FetchSession | None
-    is_incremental: bool
-    is_done: bool = False
-    warming: int = 0  # ranges that a helper is bringing into the page cache
-    watched: list[Partition] = field(default_factory=list)
+    __slots__ = (
+        "asked",
+        "broker",
+        "context",
+        "is_done",
+        "is_incremental",
+        "request",
+        "session",
+        "warming",
+        "watched",
+    )
+
+    def __init__(
+        self,
+        broker: "Broker",
+        context: RequestContext,
+        request: FetchRequest,
+        asked: list[Asked],
+        session: FetchSession | None,
+        *,
+        is_incremental: bool,
+    ) -> None:
+        self.broker = broker
+        self.context = context
+        self.request = request
+        self.asked = asked
+        self.session = session
+        self.is_incremental = is_incremental
+        self.is_done = False
+        self.warming = 0  # ranges that a helper is bringing into the page cache
+        self.watched: list[Partition] = []
 
     @property
     def by_id(self) -> bool:
