@@ -13,8 +13,8 @@ from functools import partial
 from types import ModuleType
 
 import pyarrow as pa  # type: ignore[import-untyped]
-from aiokafka.record import default_records  # type: ignore[import-untyped]
-from aiokafka.record.memory_records import MemoryRecords  # type: ignore[import-untyped]
+from aiokafka.record import default_records
+from aiokafka.record.memory_records import MemoryRecords
 
 from benchmarks.harness import Result, console, measure, show
 from tidelog._compiled import mode, source_path

@@ -23,11 +23,13 @@ def test_each_expires_when_its_time_has_come() -> None:
     purgatory, operations = Purgatory(), [Operation() for _ in range(3)]
     for operation, deadline_ms in zip(operations, (30, 10, 20), strict=True):
         purgatory.add(operation, deadline_ms)
-    assert purgatory.deadline_ms == 10
+    first: int | None = purgatory.deadline_ms
+    assert first == 10
     purgatory.expire(20)
     assert [each.expired for each in operations] == [0, 1, 1]
     operations[0].is_done = True
-    assert purgatory.deadline_ms is None
+    left: int | None = purgatory.deadline_ms
+    assert left is None
     purgatory.expire(100)
     assert operations[0].expired == 0
 

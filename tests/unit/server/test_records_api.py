@@ -173,7 +173,7 @@ def test_a_move_to_another_directory() -> None:
 
 def test_the_state_of_producers_goes_with_the_topic(client: SimClient, topic: str) -> None:
     create(client, topic)
-    batch = {"producer_id": 4, "producer_epoch": 0}
+    batch: dict[str, Any] = {"producer_id": 4, "producer_epoch": 0}
     assert produced(client, topic, batch_of(b"a", base_sequence=0, **batch)).error_code == ErrorCode.NONE
     client.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=1_000), 5)
     create(client, topic)
