@@ -27,15 +27,30 @@ BROKER_EPOCH = 99
 
 
 class Node:
-    def __init__(self, logs: Logs, progress: LoadProgress) -> None:
+    def __init__(self, fs: PosixFileSystem, logs: Logs, progress: LoadProgress) -> None:
+        self.fs = fs
         self.logs = logs
         self.progress = progress
 
     def log(self, topic: str) -> Log:
-        topic_id = Uuid(topic.encode().ljust(16, b"."))
-        log = self.logs.create(TopicPartition(topic, 0), topic_id, now_ms())
-        assert isinstance(log, Log), log
+        """The one that is there, or a new one, flushed: before that it would not roll."""
+        place = TopicPartition(topic, 0)
+        log: Log | ErrorCode | None = self.logs.get(place)
+        if log is None:
+            log = self.logs.create(place, Uuid(topic.encode().ljust(16, b".")), now_ms())
+            assert isinstance(log, Log), log
+            log.flush.ask(log)
+            self.settle()
+        assert isinstance(log, Log)
         return log
+
+    def settle(self) -> None:
+        """Until nothing is under way."""
+        self.logs.flush_due(now_ms())
+        while self.logs.is_flushing:
+            self.logs.complete(self.fs.completions(), now_ms())
+            self.logs.work(now_ms())
+            time.sleep(0.001)
 
     def append(self, topic: str, records: Sequence[Record], options: BatchOptions | None = None) -> int:
         """One batch, written when this returns; its first offset."""
@@ -76,10 +91,9 @@ def our_node(directory: Path, **changes: object) -> Iterator[Node]:
     logs = Logs(LogContext(Descriptors(fs), unasked), [str(directory)], lambda _topic: config)
     *_, progress = logs.load(now_ms())
     try:
-        yield Node(logs, progress)
-        while logs.is_flushing:
-            logs.complete(fs.completions(), now_ms())
-            time.sleep(0.001)
+        node = Node(fs, logs, progress)
+        yield node
+        node.settle()
         logs.close(BROKER_EPOCH, now_ms())
         assert not logs.failures
     finally:
