@@ -10,8 +10,8 @@ import gc
 import time
 from typing import Final
 
-YOUNG: Final = 20_000  # objects more than before: then the youngest generation is collected, about a millisecond
-MIDDLE: Final = 20  # collections of the youngest: then the middle one
+YOUNG: Final = 5_000  # objects more than before: then the youngest generation is collected, within a millisecond
+MIDDLE: Final = 10  # collections of the youngest: then the middle one, some milliseconds
 NEVER: Final = 1 << 30
 FULL_AFTER: Final = 50  # collections of the middle generation: then a full one, as soon as the loop is idle
 
