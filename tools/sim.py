@@ -5,6 +5,7 @@ nodes with their clients: as many seeds, each with all faults and cut at a few o
 twins of the log, for ten times as many histories as in `make test`, and other ones each time; a failure is made small.
 """
 
+import argparse
 import logging
 import random
 import sys
@@ -78,7 +79,12 @@ def twin_fails(console: Console, machine_class: type[LogAndList]) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    first, count, cuts = [*map(int, arguments), *(1000, 100, 20)[len(arguments) :]]
+    parser = argparse.ArgumentParser(prog="python -m tools.sim", description="Crash logs and nodes, seed by seed.")
+    parser.add_argument("first", type=int, nargs="?", default=1000, help="the first seed (%(default)s)")
+    parser.add_argument("count", type=int, nargs="?", default=100, help="how many (%(default)s)")
+    parser.add_argument("cuts", type=int, nargs="?", default=20, help="operations to crash at, for each (%(default)s)")
+    options = parser.parse_args(arguments)
+    first, count, cuts = options.first, options.count, options.cuts
     console = Console()
     failures: list[str] = []
     for seed in track(range(first, first + count), "seeds", console=console):
