@@ -125,7 +125,7 @@ MUTATIONS = (
         f"{STORAGE}/log.py",
         "        self.flush.truncate(end_offset, self.segments.active.base_offset)\n",
         "",
-        "tests/unit/storage tests/sim",
+        "tests/unit/storage/test_logs.py",
     ),
     Mutation(
         "verification is forgotten behind a roll",
@@ -146,7 +146,7 @@ MUTATIONS = (
         f"{STORAGE}/log_loader.py",
         "        _doubt_names(log)\n",
         "        pass\n",
-        "tests/property/storage/test_log_twin.py tests/sim",
+        "tests/unit/storage/test_logs.py",
     ),
     Mutation(
         "recovery leaves the last segment sealed",

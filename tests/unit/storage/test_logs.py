@@ -260,3 +260,34 @@ def test_a_log_without_a_topic_id_that_was_durable_is_kept() -> None:
     node.flush()
     node.checkpoint()
     assert len(contents(nameless(node).log())) == 2
+
+
+def test_a_name_from_before_a_crash_is_synced_before_anything_behind_it_counts() -> None:
+    """The process died before the log's first flush; the machine did not, so the log was there at the next start."""
+    for seed in range(8):
+        clock = SimClock()
+        fs = SimFileSystem(clock, seed, {"/a": DiskSettings(1 << 20)})
+        node = Broker(fs, clock, BOTH[:1]).start()
+        node.flushes_new = False
+        node.produce([b"early"])
+        fs.kill()
+        again = Broker(fs, clock, BOTH[:1]).start()
+        again.settle()
+        again.produce([b"late"])
+        again.flush()
+        assert again.log().flush.recovery_point == 2
+        fs.lose_power()
+        last = Broker(fs, clock, BOTH[:1]).start()
+        assert [value for _, value in contents(last.log())] == [b"early", b"late"], seed
+
+
+def test_after_a_truncation_nothing_from_there_on_counts_as_durable() -> None:
+    node = two_directories()
+    for index in range(6):
+        node.produce([b"%d" % index])
+    node.flush()
+    log = node.log()
+    assert log.flush.recovery_point == 6
+    log.set_end(3)
+    assert log.flush.recovery_point == 3
+    assert log.flush.indexes_durable_to <= 3
