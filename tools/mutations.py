@@ -181,7 +181,7 @@ MUTATIONS = (
         f"{STORAGE}/retention.py",
         "min(log.log_start_offset, durable_log_start_offset)",
         "log.log_start_offset",
-        "tests/unit/storage/test_retention.py tests/sim",
+        "tests/unit/storage/test_retention.py",
     ),
     Mutation(
         "the largest time may be of a record below the log start",

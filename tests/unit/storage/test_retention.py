@@ -8,6 +8,7 @@ from tidelog.sim.disk import DiskSettings
 from tidelog.sim.faults import Op
 from tidelog.sim.files import SimFileSystem
 from tidelog.storage.log_read import FetchIsolation, read
+from tidelog.storage.retention import delete_old_segment
 
 ONE_BATCH = len(batch_of([b"0"], 0, b"k"))
 DIRECTORY = "/disk/logs/t-0"
@@ -105,3 +106,13 @@ def test_no_segment_goes_before_the_start_that_passed_it_is_durable() -> None:
     node.retain()
     assert not [name for name in node.fs.list_directory(DIRECTORY) if "deleted" in name]
     assert node.logs.failures
+
+
+def test_a_start_that_moved_while_it_was_written_down_deletes_only_to_what_is_on_disk() -> None:
+    node = broker(7)
+    log = node.log()
+    log.delete_records(6)
+    assert delete_old_segment(log, 2, node.now)
+    assert not delete_old_segment(log, 2, node.now)
+    assert bases(node) == [2, 4, 6]
+    assert delete_old_segment(log, 6, node.now)
