@@ -121,7 +121,7 @@ class _Recovery:
             from tidelog.cli.recovery_bar import RecoveryBar  # rich is not paid for by a start that is quick
 
             self._bar = RecoveryBar()
-        self._bar.update(node.progress.logs_done, node.progress.logs_total)
+        self._bar.update(node.progress)
 
     def __exit__(self, *_exception: object) -> None:
         if self._bar is not None:

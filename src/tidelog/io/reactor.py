@@ -124,11 +124,6 @@ class Reactor:
 
     # The loop
 
-    @property
-    def has_unsent(self) -> bool:
-        """Whether a response is still on its way; what a graceful stop waits for."""
-        return any(connection.unsent for connection in self._by_id.values())
-
     def wait(self, timeout_ms: float | None) -> None:
         """Until something is ready, or so long. `poll` must have worked off what was."""
         if self._ended:  # in a `send` since the last poll: their receivers are still to be told

@@ -68,19 +68,6 @@ class InvalidNameError(LogError):
     """A file or directory name that is none of ours. Kafka refuses to start over one, lest it be data."""
 
 
-class OffsetOutOfRangeError(Exception):
-    """An offset that the log does not have: before its start, or past its end."""
-
-    def __init__(self, offset: int, log_start_offset: int, log_end_offset: int) -> None:
-        super().__init__(offset, log_start_offset, log_end_offset)
-        self.offset = offset
-        self.log_start_offset = log_start_offset
-        self.log_end_offset = log_end_offset
-
-    def __str__(self) -> str:
-        return f"offset {self.offset} is not in the log, which has {self.log_start_offset} to {self.log_end_offset}"
-
-
 class UndoFault(DeviceFault):
     """A write failed, and what it left behind could not be taken back: the file holds bytes that nobody acknowledged.
     Whatever `cause` would allow by itself (a full disk becomes empty again), this log can not go on."""

@@ -221,21 +221,6 @@ class LogDirectory:
         logs = self._all_logs()
         return {each: 0 for each in partitions if each not in logs}
 
-    def prepare_truncation(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """`lower` for these logs, waiting for the disk: at the start of a broker."""
-        offsets = dict(offsets)
-        for partition, offset in offsets.items():
-            log = self._all_logs().get(partition)
-            if log is not None:
-                offsets[partition] = log.end_if_truncated_to(offset)
-                log.flush.recovery_point = min(log.flush.recovery_point, offsets[partition])
-        if any(self._recovery_points.may_exceed(each, offset) for each, offset in offsets.items()):
-            self._recovery_points.write_now(self._current_recovery_points())
-        if any(self._log_starts.may_exceed(each, offset) for each, offset in offsets.items()):
-            starts = self._log_starts.durable.items()
-            self._log_starts.write_now({each: min(start, offsets.get(each, start)) for each, start in starts})
-        self.cleaner_offsets.lower(offsets)
-
     def is_free(self, partition: TopicPartition) -> bool:
         """Whether a log of this name can be made at once: no checkpoint speaks of an older one."""
         known = self._recovery_points.may_exceed(partition, 0) or self._log_starts.may_exceed(partition, 0)

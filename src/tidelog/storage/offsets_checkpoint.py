@@ -29,10 +29,6 @@ class OffsetsCheckpoint:
         begun = 0 if self._begun is None else self._begun.get(partition, 0)
         return max(begun, self.durable.get(partition, 0)) > offset
 
-    @property
-    def is_being_written(self) -> bool:
-        return self._ticket is not None
-
     def wait(self) -> Steps:
         """Until nothing is on its way."""
         while self._ticket is not None:

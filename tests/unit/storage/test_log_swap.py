@@ -15,7 +15,6 @@ from tidelog.storage.log_append import survives
 from tidelog.storage.log_swap import LogSwap, SwapFault, swap_in
 from tidelog.storage.names import CLEANED_SUFFIX
 from tidelog.storage.segment import Segment
-from tidelog.storage.truncation_at_start import truncate_at_start
 
 ONE_BATCH = len(batch_of([b"0"], 0))
 CONFIG = topic_config(internal_segment_bytes=2 * ONE_BATCH, file_delete_delay_ms=10)
@@ -107,19 +106,6 @@ def test_readers_have_the_old_or_the_new_at_every_step() -> None:
     assert seen == [old, new, new]
     assert [value for _, value in contents(node.log())] == new
     assert node.log().swap is None
-
-
-@pytest.mark.parametrize("steps", [0, 1, 2])
-def test_a_truncation_completes_a_swap_that_has_begun(steps: int) -> None:
-    node = broker()
-    swap = begun(node)
-    for _ in range(steps):
-        swap.proceed()
-    truncate_at_start(node.log(), 4, node.now)
-    assert swap.is_done
-    assert [value for _, value in contents(node.log())] == [b"1", b"3"]
-    assert swap.proceed() is None, "a sync that was under way completes later"
-    assert not [name for name in node.fs.list_directory(node.log().directory) if "swap" in name or "cleaned" in name]
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 3])
