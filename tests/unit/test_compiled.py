@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,10 @@ def test_a_broken_manifest_is_an_error_not_a_guess(tmp_path: Path) -> None:
     broken.write_text("{")
     with pytest.raises(json.JSONDecodeError):
         _compiled.read_manifest(broken)
+
+
+def test_an_isolated_build_has_what_the_compiler_reads() -> None:
+    """`pip install .` compiles with nothing at hand but what is required for building; mypyc reads all types."""
+    declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    typed = [each for each in declared["project"]["dependencies"] if not each.startswith("rich")]
+    assert [each for each in typed if each not in declared["build-system"]["requires"]] == []
