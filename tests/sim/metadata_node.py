@@ -1,7 +1,7 @@
 """One voter on a simulated machine: quorum, metadata log, image, and a small machine instead of the controller, which
 keeps settings in a MetadataDraft. As the tests talk about it: submit, settle, restart, look."""
 
-from collections.abc import Generator
+from collections.abc import Sequence, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,8 @@ class Answer:
     records: list[Any]
     response: Any
     is_atomic: bool = True
+    answers: Sequence[tuple[Any, Any]] = ()
+    effects: Sequence[Any] = ()
 
 
 def set_value(name: str, value: str) -> tuple[ConfigRecord, int]:
@@ -85,7 +87,7 @@ class Settings:
         assert self.values == before, "somebody else ran on the machine"
         return Answer([set_value("slow", "1")], "slow is set")
 
-    def step(self, now_ms: int) -> Answer:
+    def step(self, now_ms: int, _wall_ms: int) -> Answer:
         self.deadline = None
         return Answer([set_value("stepped", str(now_ms))], None)
 

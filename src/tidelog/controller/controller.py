@@ -82,7 +82,7 @@ class Controller:
         """When `step` has something to do: a broker's session ends."""
         return self._state.sessions.deadline
 
-    def step(self, now_ms: int) -> Steps:
+    def step(self, now_ms: int, _wall_ms: int = 0) -> Steps:
         """Fences one broker that was silent too long. Its result has no response; look at `deadline` again after it."""
         return fence_expired(self._state, now_ms)
 

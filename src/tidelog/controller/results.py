@@ -9,26 +9,18 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
+from tidelog.model.decisions import Record, Result
 from tidelog.model.errors import ApiError, ErrorCode
 
-T = TypeVar("T")
+__all__ = ["RECORDS_MAX", "SLICE", "ControllerRequest", "Outcome", "Record", "Result", "Slices", "Steps", "finish"]
 
-# A message and the version it is written in.
-Record: TypeAlias = tuple[Any, int]
+T = TypeVar("T")
 
 # What one request may write, as in Kafka: more would be a batch that no follower takes in one fetch.
 RECORDS_MAX = 10_000
 
 # Partitions between two yields: 1 to 3 ms of work.
 SLICE = 250
-
-
-@dataclass(slots=True)
-class Result:
-    records: list[Record]
-    response: Any
-    # Whether the records must become visible together. Where it is False any prefix leaves the cluster in order.
-    is_atomic: bool = True
 
 
 Slices: TypeAlias = Generator[None, None, T]

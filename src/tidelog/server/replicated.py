@@ -1,4 +1,4 @@
-"""The driver of every replicated machine: the controller, and later groups and transactions.
+"""The driver of every replicated machine: the controller, groups and transactions.
 
     submit -> handle -> records: staged, replayed at once -> one write at the end of the turn
                      -> the high watermark passes them -> reply
@@ -10,6 +10,10 @@ waits for the high watermark to pass everything that was in the log when it was 
 looked. When the write fails, or the leadership goes, what the machine believes may never come true. It is dropped, and
 who waits is told to ask elsewhere.
 
+A machine may leave a request unanswered (PENDING: a member waits for the others) and answer it with what it decides
+later, on whatever occasion. What it wants done in the world (effects: markers to be written elsewhere) is handed on when
+the records that say so are committed, like an answer.
+
 Long work is a generator that gives the turn back. Nothing else runs on the machine in between, so it may rely on what
 it has read.
 """
@@ -19,6 +23,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
+from tidelog.model.decisions import PENDING
 from tidelog.model.errors import ApiError, ErrorCode
 
 Record: TypeAlias = tuple[Any, int]
@@ -27,7 +32,7 @@ Reply: TypeAlias = Callable[[Any], None]
 
 
 class Result(Protocol):
-    """Any object with these will do (`controller.results.Result`)."""
+    """Any object with these will do (`model.decisions.Result`)."""
 
     @property
     def records(self) -> Sequence[Record]: ...
@@ -37,6 +42,14 @@ class Result(Protocol):
 
     @property
     def is_atomic(self) -> bool: ...
+
+    @property
+    def answers(self) -> Sequence[tuple[Any, Any]]:
+        """Requests that were left pending, as `handle` got them, and their responses."""
+        ...
+
+    @property
+    def effects(self) -> Sequence[Any]: ...
 
 
 Steps: TypeAlias = Generator[None, None, Result]
@@ -51,7 +64,7 @@ class Machine(Protocol):
 
     def replay(self, message: Any) -> None: ...
 
-    def step(self, now_ms: int) -> Result | Steps: ...
+    def step(self, now_ms: int, wall_ms: int) -> Result | Steps: ...
 
 
 class ReplicatedLog(Protocol):
@@ -121,19 +134,23 @@ class Replicated(Generic[M]):
         lost: ErrorCode,
         on_bug: Callable[[Any, Exception], None],
         loading: ErrorCode | None = None,
+        on_effect: Callable[[Any], None] | None = None,
     ) -> None:
         """`lost` answers who asks a node that does not lead, `loading` (as `lost`, by default) one that soon will.
-        `on_bug` is told of a request whose handling failed: it costs that request."""
+        `on_bug` is told of a request whose handling failed: it costs that request. `on_effect` gets the effects of
+        committed decisions, in their order."""
         self.machine: M | None = None
         self._log = log
         self._lost = lost
         self._loading_code = lost if loading is None else loading
         self._on_bug = on_bug
+        self._on_effect = on_effect or _nobody
         self._loading: Iterator[Sequence[Any]] | None = None
         self._activation: Activation | None = None
         self._requests: deque[_Request] = deque()
         self._running: _Running | None = None
         self._waiting: deque[_Waiting] = deque()
+        self._pending: dict[Any, Reply] = {}  # by request
         self._wall_ms = 0  # of this turn
 
     # Its life
@@ -174,8 +191,10 @@ class Replicated(Generic[M]):
             self._running = None
         requests, self._requests = self._requests, deque()
         waiting, self._waiting = self._waiting, deque()
-        for reply in [*(each.reply for each in waiting), *(each.reply for each in requests)]:
-            reply(self._lost)
+        pending, self._pending = self._pending, {}
+        for reply in [*(each.reply for each in waiting), *pending.values(), *(each.reply for each in requests)]:
+            if reply is not self._on_effect:
+                reply(self._lost)
 
     # Requests
 
@@ -228,7 +247,7 @@ class Replicated(Generic[M]):
         machine, deadline = self.machine, self.deadline
         if machine is None or deadline is None or now_ms < deadline or self._running is not None:
             return
-        self._running = _Running(self._carry_out(machine.step(now_ms)), _nobody)
+        self._running = _Running(self._carry_out(machine.step(now_ms, self._wall_ms)), _nobody)
 
     def _handle_all(self, is_over: Callable[[], bool]) -> None:
         is_first = True
@@ -277,7 +296,14 @@ class Replicated(Generic[M]):
                 self.machine.replay(message)
                 if count % RECORDS_A_SLICE == 0:
                     yield
-        self._wait(reply, result.response)
+        if result.response is PENDING:
+            self._pending[request] = reply
+        else:
+            self._wait(reply, result.response)
+        for answered, response in result.answers:
+            self._wait(self._pending.pop(answered), response)
+        for effect in result.effects:
+            self._wait(self._on_effect, effect)
 
     def _failed(self, request: Any, bug: Exception, reply: Reply) -> None:
         self._on_bug(request, bug)

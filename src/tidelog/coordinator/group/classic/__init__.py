@@ -1,0 +1,1 @@
+"""Classic groups: members agree through JoinGroup and SyncGroup, and one of them, the leader, assigns."""

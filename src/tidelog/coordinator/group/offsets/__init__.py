@@ -1,0 +1,1 @@
+"""Committed offsets of every kind of group: commits, reads, expiry, and those staged in transactions."""

@@ -1,0 +1,105 @@
+"""What the parts of one group coordinator share: one partition of `__consumer_offsets`, its groups and offsets.
+
+Durable is what `replay` wrote: groups (their records), offsets. Volatile are timers, members that wait, heartbeats.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tidelog.config import BrokerConfig
+from tidelog.config.group_config import GroupConfig
+from tidelog.coordinator.timers import Timers
+from tidelog.metadata.configs import ConfigResource, ResourceType
+from tidelog.metadata.image import MetadataImage
+from tidelog.model.decisions import Record
+from tidelog.ports.entropy import Entropy
+
+if TYPE_CHECKING:
+    from tidelog.coordinator.group.offsets.offsets import Offsets
+
+
+class GroupType(Enum):
+    """By the names that ListGroups knows."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
+class Group(Protocol):
+    """What every kind of group can be asked. ApiError says no."""
+
+    group_id: str
+
+    @property
+    def type(self) -> GroupType: ...
+
+    @property
+    def state_name(self) -> str:
+        """As Kafka names it: Empty, PreparingRebalance, CompletingRebalance, Stable, Dead, Assigning, Reconciling."""
+        ...
+
+    @property
+    def protocol_type(self) -> str: ...
+
+    @property
+    def is_empty(self) -> bool:
+        """Without members, pending ones included."""
+        ...
+
+    def validate_offset_commit(
+        self, member_id: str, group_instance_id: str | None, generation: int, *, is_transactional: bool, api_version: int
+    ) -> None: ...
+
+    def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None: ...
+
+    def validate_offset_delete(self) -> None: ...
+
+    def validate_delete(self) -> None: ...
+
+    def is_subscribed_to(self, topic: str) -> bool: ...
+
+    def expiry_base_ms(self, commit_timestamp_ms: int) -> int | None:
+        """From when (wall clock) `offsets.retention` counts for an offset of a topic that nobody of it is subscribed
+        to; None: it does not expire now."""
+        ...
+
+    def expires_subscribed(self) -> bool:
+        """Whether offsets of subscribed topics may expire too: the group has no members."""
+        ...
+
+    def tombstones(self) -> list[Record]:
+        """What removes it from the log, its offsets apart."""
+        ...
+
+    def after_offset_commit(self, now_ms: int, member_id: str) -> None:
+        """A member that commits is alive (classic groups: its session begins anew)."""
+        ...
+
+    def printed(self) -> dict[str, Any]:
+        """Its whole state, for people and for comparing: plain values, in a fixed order."""
+        ...
+
+
+@dataclass(slots=True)
+class GroupShard:
+    config: BrokerConfig
+    entropy: Entropy
+    image: MetadataImage
+    partition: int
+    max_record_bytes: int  # the offsets topic's max.message.bytes: no record may be larger
+    groups: dict[str, Group] = field(default_factory=dict)
+    timers: Timers = field(default_factory=Timers)
+    counters: dict[str, int] = field(default_factory=dict)  # for metrics: rebalances, commits, expired offsets, ...
+    note: Callable[[str], None] = lambda _line: None  # a line for the broker's log: who was fenced, and why
+    offsets: "Offsets" = field(init=False)
+
+    def group_config(self, group_id: str) -> GroupConfig:
+        overrides = self.image.configs.get(ConfigResource(ResourceType.GROUP, group_id))
+        return self.config.group_config(overrides or {})
+
+    def count(self, name: str, by: int = 1) -> None:
+        self.counters[name] = self.counters.get(name, 0) + by

@@ -1,0 +1,31 @@
+"""What a replicated machine decides. The records take effect when the driver (`server.replicated`) replays them, not
+before; what is told or done because of them waits until they are committed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, TypeAlias
+
+# A message and the version it is written in.
+Record: TypeAlias = tuple[Any, int]
+
+
+class _Pending(Enum):
+    PENDING = "pending"
+
+
+# The response of a request that is answered by a later decision.
+PENDING: Final = _Pending.PENDING
+
+
+@dataclass(slots=True)
+class Result:
+    records: list[Record]
+    response: Any
+    # Whether the records must become visible together. Where it is False any prefix leaves the state in order.
+    is_atomic: bool = True
+    # Requests that were left pending, the very objects that `handle` got, and their responses.
+    answers: Sequence[tuple[Any, Any]] = ()
+    # What is to happen in the world once the records are committed.
+    effects: Sequence[Any] = ()
