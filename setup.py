@@ -56,6 +56,7 @@ COMPILED = [
     "src/tidelog/server/turn.py",
     "src/tidelog/server/produce_path.py",
     "src/tidelog/server/handling.py",
+    "src/tidelog/server/coordinator_bytes.py",
     "src/tidelog/server/fetch_read.py",
     "src/tidelog/server/fetch_sessions.py",
     "src/tidelog/server/handlers/fetch.py",

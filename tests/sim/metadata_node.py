@@ -1,7 +1,7 @@
 """One voter on a simulated machine: quorum, metadata log, image, and a small machine instead of the controller, which
 keeps settings in a MetadataDraft. As the tests talk about it: submit, settle, restart, look."""
 
-from collections.abc import Sequence, Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -33,6 +33,8 @@ COMMANDS: Final = (
     Command("configs", "show and change the settings of topics, brokers and groups"),
     Command("produce", "write records from standard input or a file"),
     Command("consume", "read records to standard output"),
+    Command("groups", "consumer groups: members, offsets, lag; moving and deleting offsets"),
+    Command("transactions", "transactions: who has one open, and ending those that hang"),
     Command("cluster", "who is in the cluster, and how it is"),
     Command("perf", "how fast it goes: produce, consume, latency"),
     Command("log", "look at the files of a log, offline, and repair them"),

@@ -3,7 +3,7 @@
 import argparse
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
@@ -14,6 +14,7 @@ from tidelog.cli.parsers import count
 from tidelog.cli.places import BEGINNING, END, PLACES, Place, place
 from tidelog.cli.record_input import separator
 from tidelog.cli.record_output import FIELDS, fields, writer_of
+from tidelog.client.client import Client
 from tidelog.client.consumer import Consumer
 from tidelog.client.record import EARLIEST, LATEST, ConsumerRecord
 from tidelog.model.ids import TopicPartition
@@ -28,6 +29,7 @@ EXAMPLES = r"""
   tidelog consume greetings --from beginning --exit
   tidelog consume orders --from -10m --show timestamp,key
   tidelog consume orders --partition 2 --from 12345 --count 10 --json
+  tidelog consume orders --group billing --from beginning     share it with others, and go on where the group was
 """
 POLL_MS = 1_000
 
@@ -63,6 +65,11 @@ def add_parser(commands: "Commands") -> None:
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write here instead of to standard output")
     parser.add_argument("--committed", action="store_true", help="only records of transactions that were committed")
+    parser.add_argument(
+        "-g", "--group", metavar="GROUP",
+        help="as a member of this group: partitions are shared with its other members, and what was written out is "
+        "committed; --from counts where the group has committed nothing",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 
@@ -72,15 +79,34 @@ def run(options: argparse.Namespace) -> int:
         meter = Meter("consumed", is_shown=sys.stderr.isatty() and not is_terminal)
         kind = "json" if options.json else options.format
         line = writer_of(kind, options.show, options.separator, is_terminal=is_terminal)
+
+        def write(record: ConsumerRecord) -> None:
+            output.write(line(record))
+            meter.add(len(record.value or b"") + len(record.key or b""))
+
         try:
-            with connected(options) as client, Consumer(client, isolation=_isolation(options)) as consumer:
-                for record in _limited(_records(consumer, options, output), options.count):
-                    output.write(line(record))
-                    meter.add(len(record.value or b"") + len(record.key or b""))
+            with connected(options) as client:
+                _read(client, options, output, write)
         finally:
             output.flush()
             meter.finish()
     return 0
+
+
+def _read(
+    client: Client, options: argparse.Namespace, output: IO[bytes], write: Callable[[ConsumerRecord], None]
+) -> None:
+    if options.group is not None:
+        if options.partition:
+            raise WrongUsage("the coordinator decides over partitions: --group and --partition do not go together")
+        from tidelog.cli.consume_group import GroupReader  # the messages of groups: only for those who need them
+
+        client.topic(options.topic)  # a wrong name is said at once, where a group would wait for it to be made
+        GroupReader(client, options, _isolation(options), output).run(write)
+        return
+    with Consumer(client, isolation=_isolation(options)) as consumer:
+        for record in _limited(_records(consumer, options, output), options.count):
+            write(record)
 
 
 @contextlib.contextmanager

@@ -42,8 +42,9 @@ def _show_table(rows: Sequence[Row], columns: Mapping[str, Form]) -> None:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name, form in columns.items():
-        is_number = form in (number, size)
-        table.add_column(name.replace("_", " "), justify="right" if is_number else "left", overflow="fold")
+        is_number = form in (number, size, lag, rate, change)
+        heading = name.removesuffix("_ms").removesuffix("_per_s").replace("_", " ")  # the values say their unit
+        table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
         table.add_row(*(form(row[name]) for name, form in columns.items()))
     _console().print(table)
@@ -70,6 +71,21 @@ def text(value: Any) -> str:
 
 def number(value: Any) -> str:
     return NOTHING if value is None or value == -1 else str(value)
+
+
+def lag(value: Any) -> str:
+    """Nothing to catch up on is green."""
+    if value is None:
+        return NOTHING
+    return f"[green]{value}[/]" if value == 0 else f"[yellow]{value}[/]"
+
+
+def rate(value: Any) -> str:
+    return NOTHING if value is None else f"{value:,.1f}/s"
+
+
+def change(value: Any) -> str:
+    return NOTHING if value is None else f"{value:+d}"
 
 
 def ids(value: Any) -> str:

@@ -73,11 +73,12 @@ class Client:
         lane: str = ASKING,
         timeout_ms: int | None = None,
         expects_response: bool = True,
+        version_max: int | None = None,
     ) -> None:
         """`on_done` is called from within a later `poll` (or at once, where it cannot be sent)."""
         timeout_ms = self.request_timeout_ms if timeout_ms is None else timeout_ms
         connection = self._connection(node_id, lane)
-        connection.send(request, on_done, timeout_ms, expects_response=expects_response)
+        connection.send(request, on_done, timeout_ms, expects_response=expects_response, version_max=version_max)
 
     def poll(self, timeout_ms: int) -> None:
         """Let the sockets move: wait for something to arrive, but not longer, and hand it out."""
@@ -134,7 +135,14 @@ class Client:
                 return _value(outcome)
             self.pause(backoff.next_ms())
 
-    def ask_once(self, request: object, asked: str, node_id: int | None = None, timeout_ms: int | None = None) -> Any:
+    def ask_once(
+        self,
+        request: object,
+        asked: str,
+        node_id: int | None = None,
+        timeout_ms: int | None = None,
+        version_max: int | None = None,
+    ) -> Any:
         """The response, or the ClientError; no second try. A node that the metadata do not name is an error. Records
         in a response are to be copied before the next poll."""
         if node_id is not None and node_id >= 0 and node_id not in self.metadata.nodes:
@@ -143,7 +151,8 @@ class Client:
                 return ClientError(ErrorCode.BROKER_NOT_AVAILABLE, asked, self.name, f"there is no broker {node_id}")
         outcomes: list[Any] = []
         limit_ms = self.request_timeout_ms if timeout_ms is None else min(timeout_ms, self.request_timeout_ms)
-        self.send(self.any_node() if node_id is None else node_id, request, outcomes.append, timeout_ms=limit_ms)
+        asked_node = self.any_node() if node_id is None else node_id
+        self.send(asked_node, request, outcomes.append, timeout_ms=limit_ms, version_max=version_max)
         while not outcomes:
             self.poll(WAIT_MS_MAX)
         (outcome,) = outcomes

@@ -43,6 +43,7 @@ class Pending:
     timeout_ms: int
     expects_response: bool
     deadline_ms: int
+    version_max: int | None = None  # None: whatever both sides know
 
 
 class Connection:
@@ -75,9 +76,17 @@ class Connection:
             return min([self._connect_by_ms, *(each.deadline_ms for each in self._queued)])
         return self._owed[0].deadline_ms if self._owed else None
 
-    def send(self, request: object, on_done: OnDone, timeout_ms: int, *, expects_response: bool = True) -> None:
+    def send(
+        self,
+        request: object,
+        on_done: OnDone,
+        timeout_ms: int,
+        *,
+        expects_response: bool = True,
+        version_max: int | None = None,
+    ) -> None:
         deadline_ms = self._world.clock.monotonic_ms() + timeout_ms
-        pending = Pending(request, on_done, timeout_ms, expects_response, deadline_ms)
+        pending = Pending(request, on_done, timeout_ms, expects_response, deadline_ms, version_max)
         if self.is_closed:
             on_done(self._error(pending, ErrorCode.NETWORK_EXCEPTION, self._closed_because))
         elif self.is_ready:
@@ -117,11 +126,12 @@ class Connection:
         for each in pending:
             each.on_done(self._error(each, code, message))
 
-    def version_of(self, request: type) -> int:
-        """The highest that both sides know."""
+    def version_of(self, request: type, version_max: int | None = None) -> int:
+        """The highest that both sides know, and that the caller allows."""
         schema = schema_of(request)
         served = self.versions.get(schema.api_key)
         stable = schema.versions.highest - (1 if schema.latest_version_unstable else 0)
+        stable = stable if version_max is None else min(stable, version_max)
         common = Versions(schema.versions.lowest, stable).intersection(served) if served is not None else None
         if not common:
             serves = "does not serve it" if served is None else f"serves versions {served}, we know {schema.versions}"
@@ -172,7 +182,7 @@ class Connection:
     def _send_now(self, pending: Pending) -> None:
         pending.deadline_ms = self._world.clock.monotonic_ms() + pending.timeout_ms
         try:
-            version = self.version_of(type(pending.request))
+            version = self.version_of(type(pending.request), pending.version_max)
             parts = self._protocol.send(pending.request, version, expect_response=pending.expects_response)
         except UnsupportedByBroker as error:
             pending.on_done(error)

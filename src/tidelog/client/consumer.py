@@ -1,4 +1,4 @@
-"""Records from partitions that the caller names (groups come later), fetched ahead while the caller works.
+"""Records from partitions that the caller names, fetched ahead while the caller works. (With a group: GroupConsumer.)
 
 A position is the caller's: it moves with what `poll` hands out, not with what was fetched. Where a log no longer has
 an offset, `out_of_range` decides: an error, unless the caller said earliest or latest.
@@ -59,19 +59,23 @@ class Consumer:
 
     def assign(self, starts: Mapping[TopicPartition, int]) -> None:
         """Read these and no others, each from an offset, EARLIEST or LATEST."""
-        assigned = {}
-        for place, start in starts.items():
-            if start < EARLIEST:
-                raise ValueError(f"{place}: {start} is neither an offset nor EARLIEST or LATEST")
-            topic = self.client.topic(place.topic)
-            if not 0 <= place.partition < len(topic.partitions):
-                message = f"the topic has {len(topic.partitions)} partition(s)"
-                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                raise ClientError(code, f"read {place}", self.client.name, message)
-            assigned[place] = AssignedPartition(place, topic.topic_id, start, verify_crc=self.verify_crc)
+        assigned = {place: self._checked(place, start) for place, start in starts.items()}
         self._assigned.clear()
         self._assigned.update(assigned)
         self._fetcher.forget()
+
+    def _checked(self, place: TopicPartition, start: int) -> AssignedPartition:
+        if start < EARLIEST:
+            raise ValueError(f"{place}: {start} is neither an offset nor EARLIEST or LATEST")
+        topic = self.client.topic(place.topic)
+        if not 0 <= place.partition < len(topic.partitions):
+            self.client.refresh()  # it may have grown
+            topic = self.client.topic(place.topic)
+        if not 0 <= place.partition < len(topic.partitions):
+            message = f"the topic has {len(topic.partitions)} partition(s)"
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            raise ClientError(code, f"read {place}", self.client.name, message)
+        return AssignedPartition(place, topic.topic_id, start, verify_crc=self.verify_crc)
 
     def assign_from_time(self, partitions: Iterable[TopicPartition], timestamp_ms: int) -> None:
         """Each from its first record that is not older; from its end where there is none."""
@@ -111,6 +115,7 @@ class Consumer:
         until_ms = client.now_ms() + timeout_ms
         wait_ms = 0
         while True:
+            self._turn()
             self._place()
             self._fetcher.send(client.now_ms())
             client.poll(wait_ms)
@@ -159,6 +164,19 @@ class Consumer:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+    # For `group_consumer`
+
+    def _turn(self) -> None:
+        """What has to be done all the time while the caller polls."""
+
+    def _add(self, starts: Mapping[TopicPartition, int]) -> None:
+        """Read these too."""
+        self._assigned.update({place: self._checked(place, start) for place, start in starts.items()})
+
+    def _remove(self, places: Iterable[TopicPartition]) -> None:
+        for place in places:
+            self._assigned.pop(place, None)
 
     # Behind the scenes
 

@@ -58,6 +58,10 @@ class CorruptRecords(ClientError):
     """Fetched bytes that are not the records that they should be."""
 
 
+class TransactionFailed(ClientError):
+    """The transaction is not where this can be done: it failed, was fenced, or was never begun."""
+
+
 class OffsetOutOfRange(ClientError):
     """The log begins after the offset, or ends before it, and the consumer was told not to choose another."""
 

@@ -19,10 +19,12 @@ from tidelog.client.partitioner import Partitioner
 from tidelog.client.producer_batch import RECORD_OVERHEAD, Compression, OnDelivery, OpenBatch, ProducerBatch
 from tidelog.client.producer_line import PartitionLine
 from tidelog.client.producer_sender import Sender
+from tidelog.client.producer_transaction import ProducerTransaction
 from tidelog.client.record import Acks, Headers
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.records.compression import CompressionType
+from tidelog.records.header import NO_SEQUENCE
 
 TIMESTAMP_MAX: Final = 1 << 60
 LOOK_AGAIN_MS: Final = 50
@@ -42,14 +44,19 @@ class Producer:
         batch_bytes: int = 128 * 1024,
         buffer_bytes: int = 32 << 20,
         delivery_timeout_ms: int = 120_000,
+        transaction: ProducerTransaction | None = None,
     ) -> None:
         """`acks`: -1 all in-sync replicas, 1 the leader, 0 nobody. `idempotent` None: with acks=-1, which it needs.
         A batch is sent when it has `batch_bytes` or is `linger_ms` old. `send` waits while `buffer_bytes` are not
-        acknowledged. What is not within `delivery_timeout_ms` is given up."""
+        acknowledged. What is not within `delivery_timeout_ms` is given up. (`transaction` is for
+        TransactionalProducer.)"""
         is_idempotent = acks == -1 if idempotent is None else idempotent
         if is_idempotent and acks != -1:
             raise ValueError("an idempotent producer needs acks=-1: who else would know of duplicates")
+        if transaction is not None and not is_idempotent:
+            raise ValueError("a transactional producer is idempotent")
         self.client = client
+        self._transaction = transaction
         self.compression = Compression(compression, compression_level)
         self.batch_bytes = batch_bytes
         self._linger_ms = linger_ms
@@ -59,7 +66,7 @@ class Producer:
         self._partitioner = Partitioner(client.world.entropy, batch_bytes)
         self._lines: dict[tuple[str, int], PartitionLine] = {}
         self._busy: dict[PartitionLine, None] = {}
-        self._sender = Sender(client, acks, is_idempotent, self._acknowledged, self._given_up)
+        self._sender = Sender(client, acks, is_idempotent, self._acknowledged, self._given_up, transaction)
         self._failures: list[FailedDelivery] = []
         self._buffered_bytes = 0
         self._turn_at_ms = 0
@@ -80,6 +87,8 @@ class Producer:
         """Hand over a record. Waits for room in the buffer, and for metadata of a topic that is new. The timestamp is
         now unless given. `on_delivery` is told the offset (-1 with acks=0) or the error, from within a later
         call; it must not call the producer itself."""
+        if self._transaction is not None:
+            self._transaction.require_open()
         clock = self.client.world.clock
         if timestamp is None:
             timestamp = clock.wall_ms()
@@ -153,7 +162,12 @@ class Producer:
         if found is None:
             backoff = Backoff(self.client.world.entropy)
             place = TopicPartition(topic, partition)
-            found = PartitionLine(place, backoff, is_idempotent=self._is_idempotent)
+            found = PartitionLine(
+                place,
+                backoff,
+                is_idempotent=self._is_idempotent,
+                is_transactional=self._transaction is not None,
+            )
             self._lines[place] = found
         return found
 
@@ -170,6 +184,8 @@ class Producer:
 
     def enqueue(self, line: PartitionLine, batch: ProducerBatch) -> None:
         """A whole batch, behind what is there."""
+        if self._transaction is not None:
+            self._transaction.require_open()
         self.close_batch(line)
         if self._buffered_bytes and self._buffered_bytes + batch.size_bytes > self._buffer_bytes:
             self._wait_for_room(batch.size_bytes)
@@ -246,6 +262,9 @@ class Producer:
     def _given_up(self, line: PartitionLine, batch: ProducerBatch, error: ClientError) -> None:
         self._resolve(batch)
         self._failures.append(FailedDelivery(line.partition, batch.records_count, error))
+        if self._transaction is not None:
+            self._transaction.needs_new_epoch |= batch.sequence != NO_SEQUENCE
+            self._transaction.failed(error)
         batch.tell(error)
 
     def _resolve(self, batch: ProducerBatch) -> None:

@@ -15,7 +15,12 @@ from tidelog.client.errors import ClientError
 from tidelog.client.record import Headers
 from tidelog.model.ids import NO_PRODUCER_ID
 from tidelog.records.compression import CompressionType, compress
-from tidelog.records.header import NO_PARTITION_LEADER_EPOCH, NO_PRODUCER_EPOCH, NO_SEQUENCE
+from tidelog.records.header import (
+    NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    TRANSACTIONAL_FLAG,
+)
 from tidelog.records.kernels_encode import BinaryColumn, HeaderLists, RecordColumns, encode_body, seal
 from tidelog.records.produced import NULLS
 
@@ -48,6 +53,7 @@ class ProducerBatch:
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_PRODUCER_EPOCH
     sequence: int = NO_SEQUENCE
+    is_transactional: bool = False
     number: int = -1
     last_error: ClientError | None = None
 
@@ -56,7 +62,7 @@ class ProducerBatch:
             self.body,
             0,
             NO_PARTITION_LEADER_EPOCH,
-            self.codec,
+            self.codec | TRANSACTIONAL_FLAG if self.is_transactional else self.codec,
             self.records_count - 1,
             self.base_timestamp,
             self.max_timestamp,

@@ -3,7 +3,7 @@
 from tidelog.client.backoff import Backoff
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError, error_code
-from tidelog.client.producer_line import Identity
+from tidelog.client.identity import Identity
 from tidelog.model.errors import RETRIABLE
 from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 

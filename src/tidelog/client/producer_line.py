@@ -15,10 +15,11 @@ any that follows. Only then is it safe to begin again at 0 under the next epoch.
 """
 
 from collections import deque
-from typing import Final, NamedTuple
+from typing import Final
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import ClientError
+from tidelog.client.identity import Identity
 from tidelog.client.producer_batch import Compression, OpenBatch, ProducerBatch
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import NO_PRODUCER_ID, TopicPartition
@@ -31,15 +32,13 @@ IN_FLIGHT_PLAIN: Final = 1
 _OUT_OF_ORDER: Final = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
 
-class Identity(NamedTuple):
-    producer_id: int
-    producer_epoch: int
-
-
 class PartitionLine:
-    def __init__(self, partition: TopicPartition, backoff: Backoff, *, is_idempotent: bool) -> None:
+    def __init__(
+        self, partition: TopicPartition, backoff: Backoff, *, is_idempotent: bool, is_transactional: bool = False
+    ) -> None:
         self.partition = partition
         self.is_idempotent = is_idempotent
+        self.is_transactional = is_transactional
         self.identity: Identity | None = None
         self.used_up_id: int = NO_PRODUCER_ID  # one whose epochs ran out
         self.leader: int | None = None  # that has what is in flight
@@ -79,6 +78,7 @@ class PartitionLine:
         if self.identity is not None and batch.sequence == NO_SEQUENCE:
             batch.producer_id, batch.producer_epoch = self.identity
             batch.sequence = self._next_sequence
+            batch.is_transactional = self.is_transactional
             self._next_sequence = increment_sequence(self._next_sequence, batch.records_count)
         batch.number = self._next_number
         self._next_number += 1
@@ -107,8 +107,10 @@ class PartitionLine:
         self._settle()
 
     def is_gap(self, code: ErrorCode) -> bool:
-        """Whether the code says that the batch before is missing."""
-        return self.is_idempotent and code in _OUT_OF_ORDER
+        """Whether the code says that the batch before is missing, and it can be made good: by sending that again, or
+        under a new epoch. In a transaction only the former: what is missing there is missing for good."""
+        may_mend = bool(self.retries) or not self.is_transactional
+        return self.is_idempotent and code in _OUT_OF_ORDER and may_mend
 
     def expired(self, before_ms: int) -> list[ProducerBatch]:
         """Waiting batches that are older are given up. What is in flight gets its answer first."""
@@ -116,6 +118,18 @@ class PartitionLine:
         while self.waiting and not self.in_flight and self.waiting[0].created_ms < before_ms:
             found.append(self.waiting.popleft())
         return found
+
+    def drop(self) -> list[ProducerBatch]:
+        """What has not been sent, or would be sent again, is given up: the transaction that it belongs to is."""
+        dropped = [*self.retries, *self.waiting]
+        self.retries.clear()
+        self.waiting.clear()
+        return dropped
+
+    def begin_transaction(self, identity: Identity | None) -> None:
+        """Nothing is under way. Another epoch has sequences of its own."""
+        if identity != self.identity:
+            self.identity, self._next_sequence = identity, 0
 
     def _settle(self) -> None:
         """When the last answer is in, what failed goes to the front of the line."""

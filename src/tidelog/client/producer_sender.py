@@ -13,6 +13,7 @@ from tidelog.client.errors import ClientError, error_code
 from tidelog.client.producer_batch import ProducerBatch
 from tidelog.client.producer_ids import Identities
 from tidelog.client.producer_line import PartitionLine
+from tidelog.client.producer_transaction import ProducerTransaction
 from tidelog.client.record import Acks
 from tidelog.model.errors import RETRIABLE, ErrorCode
 from tidelog.model.ids import ZERO_UUID, TopicPartition, Uuid
@@ -41,13 +42,15 @@ class Sender:
         is_idempotent: bool,
         on_acknowledged: OnAcknowledged,
         on_given_up: OnGivenUp,
+        transaction: ProducerTransaction | None = None,
     ) -> None:
         self._client = client
         self._acks = acks
         self._is_idempotent = is_idempotent
         self._on_acknowledged = on_acknowledged
         self._on_given_up = on_given_up
-        self._identities = Identities(client)
+        self._transaction = transaction
+        self._identities = Identities(client) if transaction is None else transaction
         self._in_flight: dict[int, int] = {}  # requests, by broker
 
     def dispatch(self, lines: Iterable[PartitionLine], now_ms: int) -> None:
@@ -55,6 +58,8 @@ class Sender:
         if self._is_idempotent:
             self._identify(lines, now_ms)
         while by_leader := self._sendable(lines, now_ms):
+            if self._transaction is not None:
+                self._transaction.enter(line.partition for ready in by_leader.values() for line in ready)
             for leader, ready in by_leader.items():
                 self._send(leader, ready)
 
@@ -83,7 +88,9 @@ class Sender:
         request = self._request(sent)
         names = {topic.topic_id: topic.name for topic in request.topic_data}
         on_done = partial(self._done, leader, sent, names)
-        self._client.send(leader, request, on_done, expects_response=self._acks != NO_ACKS)
+        version_max = None if self._transaction is None else self._transaction.produce_version_max
+        expects_response = self._acks != NO_ACKS
+        self._client.send(leader, request, on_done, expects_response=expects_response, version_max=version_max)
 
     def _identify(self, lines: Iterable[PartitionLine], now_ms: int) -> None:
         """All lines share a producer id; one whose epochs ran out gets another. Until it is here they wait."""
@@ -105,7 +112,10 @@ class Sender:
                 topics[name] = TopicProduceData(name=name, topic_id=self._topic_id(name), partition_data=[])
             topics[name].partition_data.append(PartitionProduceData(index=index, records=batch.seal()))
         timeout_ms = self._client.request_timeout_ms
-        return ProduceRequest(acks=self._acks, timeout_ms=timeout_ms, topic_data=list(topics.values()))
+        request = ProduceRequest(acks=self._acks, timeout_ms=timeout_ms, topic_data=list(topics.values()))
+        if self._transaction is not None:
+            request.transactional_id = self._transaction.transactional_id
+        return request
 
     def _topic_id(self, name: str) -> Uuid:
         known = self._client.metadata.topics.get(name)

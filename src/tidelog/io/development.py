@@ -38,6 +38,9 @@ def development_config(node: DevelopmentNode) -> BrokerConfig:
         "controller.listener.names": "CONTROLLER",
         "listeners": f"PLAINTEXT://{host}:{node.port},CONTROLLER://127.0.0.1:0",
         "log.dirs": str(node.directory),
+        # A directory with its files each, made when the first consumer or transaction comes: fifty would be felt.
+        "offsets.topic.num.partitions": "8",
+        "transaction.state.log.num.partitions": "8",
         "offsets.topic.replication.factor": "1",
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",

@@ -71,7 +71,9 @@ FEATURES: dict[str, tuple[FeatureLevel, ...]] = {
 SERVED: dict[str, VersionRange] = {
     METADATA_VERSION: VersionRange(MINIMUM_METADATA_VERSION, LATEST_METADATA_VERSION),
     KRAFT_VERSION: VersionRange(0, 1),
+    GROUP_VERSION: VersionRange(0, 1),
     ELIGIBLE_LEADER_REPLICAS_VERSION: VersionRange(0, 1),
+    TRANSACTION_VERSION: VersionRange(0, 2),
 }
 
 

@@ -25,17 +25,20 @@ from tidelog.protocol.messages.registry import APIS, REQUESTS, Listener
 from tidelog.server.advertised import Advertised
 from tidelog.server.connection import ClientConnection
 from tidelog.server.connections import Connections
+from tidelog.server.coordinators import Coordinators
 from tidelog.server.dispatch import Dispatch
 from tidelog.server.fetch_sessions import FetchSessions
 from tidelog.server.handlers.api_versions import advertised_versions
 from tidelog.server.handling import Handler
 from tidelog.server.hosted import Hosted
+from tidelog.server.internal_topics import InternalTopics
 from tidelog.server.limits import Limits, limits_of
 from tidelog.server.partition import Partition
 from tidelog.server.producer_ids import ProducerIds
 from tidelog.server.purgatory import Purgatory
 from tidelog.server.request_memory import RequestMemory
 from tidelog.server.request_metrics import Histogram
+from tidelog.server.transactions import Transactions
 from tidelog.server.turn import Turn
 from tidelog.storage.logs import Logs
 
@@ -119,6 +122,9 @@ class Broker:
         self.hosted = Hosted(self)
         self.advertised = advertised
         self.producer_ids = ProducerIds(self)
+        self.transactions = Transactions(self)
+        self.internal_topics = InternalTopics(self)
+        self.coordinators = Coordinators(self)
         self.registration: Registration | None = None  # until it has begun
         self._warming: dict[Ticket, WarmWaiter] = {}
 
@@ -145,6 +151,7 @@ class Broker:
     # Others
 
     def ask_controller(self, request: object, reply: Callable[[Any], None]) -> None:
+        self.turn.is_eventful = True
         self.controller.submit(self.turn.monotonic_ms, request, reply)
 
     def controller_id(self) -> int:
@@ -163,6 +170,7 @@ class Broker:
         self.config = config
         self.limits = limits_of(config)
         self.hosted.reconfigure_topics(self.image.topics.by_name)
+        self.coordinators.reconfigured()
 
     @property
     def broker_epoch(self) -> int:

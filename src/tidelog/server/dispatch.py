@@ -26,7 +26,27 @@ if TYPE_CHECKING:
     from tidelog.server.broker import Broker
     from tidelog.server.connection import ClientConnection
 
-_DATA_PATH = (ApiKey.PRODUCE, ApiKey.FETCH)
+# What these bring about is done within the turn, by the logs and the coordinators: nobody else has to look up.
+_DATA_PATH = frozenset(
+    {
+        ApiKey.PRODUCE,
+        ApiKey.FETCH,
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.FIND_COORDINATOR,
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,
+        ApiKey.INIT_PRODUCER_ID,
+        ApiKey.ADD_PARTITIONS_TO_TXN,
+        ApiKey.ADD_OFFSETS_TO_TXN,
+        ApiKey.TXN_OFFSET_COMMIT,
+        ApiKey.END_TXN,
+        ApiKey.WRITE_TXN_MARKERS,
+    }
+)
 
 
 class Dispatch:

@@ -44,6 +44,7 @@ class Events:
         self.suppressed_total = 0
         self.metadata_errors = 0
         self.page_bugs = 0
+        self.coordinator_bugs = 0
 
     # Clients
 
@@ -105,6 +106,27 @@ class Events:
         text = "%s is offline, and with it %s partitions: %s"
         _tell(logging.ERROR, fields, text, path, partitions, fault)
 
+    # Coordinators
+
+    def coordinator_note(self, place: "TopicPartition", line: str) -> None:
+        self._limited("coordinator", of_partition(place), "%s: %s", place, line, level=logging.INFO)
+
+    def coordinator_dropped(self, place: "TopicPartition") -> None:
+        text = "%s: what its coordinator decided could not be written; it starts over from the log"
+        self._limited("coordinator dropped", of_partition(place), text, place, level=logging.ERROR)
+
+    def coordinator_failed(self, place: "TopicPartition", reason: object) -> None:
+        text = "%s: its coordinator can not be loaded, and serves nobody: %s"
+        _tell(logging.ERROR, of_partition(place, error=str(reason)), text, place, reason)
+
+    def unknown_record_type(self, place: "TopicPartition", record_type: int) -> None:
+        text = "%s: records of type %s are from a newer release, and passed over"
+        self._limited("record type", of_partition(place, record_type=record_type), text, place, record_type)
+
+    def internal_topic_refused(self, topic: str, reason: object) -> None:
+        text = "%s could not be created, without it there is no coordinator: %s"
+        self._limited("internal topic", {"topic": topic, "error": str(reason)}, text, topic, reason)
+
     # The control plane
 
     def registration_refused(self, code: object) -> None:
@@ -128,6 +150,12 @@ class Events:
         self.metadata_errors += 1
         name = type(request).__name__
         text = "the controller failed at %s: a bug, please report it"
+        self._limited("bug", {"request": name}, text, name, level=logging.ERROR, bug=bug)
+
+    def coordinator_bug(self, request: object, bug: Exception) -> None:
+        self.coordinator_bugs += 1
+        name = type(getattr(request, "message", request)).__name__
+        text = "a coordinator failed at %s: a bug, please report it"
         self._limited("bug", {"request": name}, text, name, level=logging.ERROR, bug=bug)
 
     def page_bug(self, path: str, bug: Exception) -> None:

@@ -194,6 +194,7 @@ class Hosted:
         self._broker.turn.moved[partition] = None
         partition.advance()
         self.directories.look(partition, image)
+        self._broker.coordinators.look(partition)
 
     def retry_refused(self) -> None:
         """A full disk may have room again. What is set aside or offline stays so until the next start."""
@@ -226,6 +227,7 @@ class Hosted:
         partition.leader_id = -1
         turn.appended.pop(partition, None)
         turn.moved[partition] = None
+        self._broker.coordinators.look(partition)
 
     def reconfigure_topics(self, names: Iterable[str]) -> None:
         """After a change of the topic's own settings, or of the broker's defaults."""
@@ -243,6 +245,7 @@ class Hosted:
         if topic not in self._configs:
             self._configs[topic] = self._broker.topic_config(topic)
         partition.log.reconfigure(self._configs[topic])
+        self._broker.coordinators.reconfigured(partition)
 
     # Disks
 
@@ -267,3 +270,4 @@ class Hosted:
             if partition is not None:
                 partition.is_online = False
                 self._broker.turn.moved[partition] = None
+                self._broker.coordinators.look(partition)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from tidelog.server.http_connection import Page, Pages, text_page
 from tidelog.server.metrics import Family, Section
 from tidelog.server.metrics_cluster import CLUSTER_METRICS
+from tidelog.server.metrics_groups import GROUP_METRICS
 from tidelog.server.metrics_logs import CLEANER_METRICS, LOG_METRICS
 from tidelog.server.metrics_process import PROCESS_METRICS
 from tidelog.server.metrics_requests import CONNECTION_METRICS, REQUEST_METRICS
 from tidelog.server.metrics_scrape import Scrape
 from tidelog.server.metrics_text import CONTENT_TYPE, render
 from tidelog.server.metrics_topics import REPLICA_METRICS, TOPIC_METRICS
+from tidelog.server.metrics_transactions import TRANSACTION_METRICS
 from tidelog.server.node_phase import Phase
 from tidelog.server.registration import State
 
@@ -30,6 +32,8 @@ SECTIONS: tuple[Section, ...] = (
     REPLICA_METRICS,
     LOG_METRICS,
     CLEANER_METRICS,
+    GROUP_METRICS,
+    TRANSACTION_METRICS,
     CLUSTER_METRICS,
     PROCESS_METRICS,
 )

@@ -1,4 +1,4 @@
-"""What one scrape looks at: the node, and a survey of its partitions that several families share.
+"""What one scrape looks at: the node, and surveys of its partitions and coordinators that several families share.
 
 The survey is taken first, in pieces like everything else: a broker may host so many partitions that looking at all of
 them at once would stall the loop. A partition that is deleted while the scrape goes on is left out from there on.
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tidelog.ports.process import ProcessUse
+from tidelog.server.metrics_coordinators import CoordinatorSurvey
 from tidelog.server.metrics_text import labels_of
 from tidelog.server.partition import Partition
 
@@ -41,6 +42,7 @@ class Scrape:
     broker: "Broker"
     now_ms: int
     survey: Survey
+    coordinators: CoordinatorSurvey
 
     def __init__(self, node: "Node") -> None:
         self.node = node
@@ -49,6 +51,7 @@ class Scrape:
         self.wall_ms = node.broker.turn.wall_ms
         self.process: ProcessUse | None = None if node.ports.process is None else node.ports.process.use()
         self.survey = Survey()
+        self.coordinators = CoordinatorSurvey()
 
     def take_survey(self) -> Iterator[None]:
         """Gives way after each piece."""
@@ -63,6 +66,7 @@ class Scrape:
             if seen >= PARTITIONS_A_PIECE:
                 seen = 0
                 yield
+        yield from self.coordinators.take(self.broker)
 
     def _look_at(self, partition: Partition) -> None:
         survey, place = self.survey, partition.topic_partition

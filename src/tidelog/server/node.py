@@ -137,11 +137,12 @@ class Node:
         """When the next turn is due at the latest; now, where there is work left."""
         broker = self.broker
         turn = broker.turn
-        if turn.backlog or turn.is_eventful or broker.logs.failures or self.http.has_work:
+        coordinators = broker.coordinators
+        if turn.backlog or turn.is_eventful or coordinators.has_work or broker.logs.failures or self.http.has_work:
             return turn.monotonic_ms
         flush_ms = self.files.context.flush_queue.due_ms
         flush_by_ms = None if flush_ms is None else self._from_wall(flush_ms)
-        deadlines = (broker.purgatory.deadline_ms, flush_by_ms, self._rest_due_ms)
+        deadlines = (broker.purgatory.deadline_ms, flush_by_ms, self._rest_due_ms, coordinators.deadline_ms)
         return min((each for each in deadlines if each is not None), default=None)
 
     def _from_wall(self, wall_ms: int) -> int:
@@ -161,6 +162,7 @@ class Node:
         if is_full:
             turn.is_eventful = False
             self._work(completions)
+        broker.coordinators.turn()
         broker.purgatory.expire(turn.monotonic_ms)
         turn.end()
         if is_full:
@@ -334,6 +336,7 @@ class Node:
         self.config.follow(changes)
         if broker.registration is not None:  # before that, everything is looked at when the logs are there
             broker.hosted.apply(changes)
+        broker.coordinators.image_changed(changes)
 
     # Stopping
 

@@ -56,6 +56,7 @@ class NodeConfig:
     def _apply_to_logs(self, before: BrokerConfig, config: BrokerConfig) -> None:
         logs, turn = self._broker.logs, self._broker.turn
         self._producers.expiration_ms = config.get(transactions.PRODUCER_ID_EXPIRATION_MS)
+        self._producers.verification_enabled = config.get(transactions.TRANSACTION_PARTITION_VERIFICATION_ENABLE)
         limit = quotas.REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
         if config.get(limit) != before.get(limit):
             logs.moves.limit(config.get(limit), turn.wall_ms)

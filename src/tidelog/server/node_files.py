@@ -83,7 +83,11 @@ def voters_of(config: BrokerConfig) -> VoterSet:
 
 
 def open_node_files(config: BrokerConfig, fs: FileSystem, config_of: ConfigOf, wall_ms: int) -> NodeFiles:
-    producers = ProducerStateConfig(expiration_ms=config.get(transactions.PRODUCER_ID_EXPIRATION_MS))
+    producers = ProducerStateConfig(
+        expiration_ms=config.get(transactions.PRODUCER_ID_EXPIRATION_MS),
+        verification_enabled=config.get(transactions.TRANSACTION_PARTITION_VERIFICATION_ENABLE),
+        max_transaction_timeout_ms=config.get(transactions.TRANSACTION_MAX_TIMEOUT_MS),
+    )
     context = LogContext(Descriptors(fs, OPEN_FILES_MAX), producers)
     cordoned: tuple[str, ...] = config.get(log_settings.CORDONED_LOG_DIRS)
     reserved_bytes = config.get(log_settings.LOG_DIR_RESERVED_BYTES)

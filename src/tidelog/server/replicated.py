@@ -10,9 +10,9 @@ waits for the high watermark to pass everything that was in the log when it was 
 looked. When the write fails, or the leadership goes, what the machine believes may never come true. It is dropped, and
 who waits is told to ask elsewhere.
 
-A machine may leave a request unanswered (PENDING: a member waits for the others) and answer it with what it decides
-later, on whatever occasion. What it wants done in the world (effects: markers to be written elsewhere) is handed on when
-the records that say so are committed, like an answer.
+A machine may leave a request unanswered (PENDING: a member waits for the others) and answer it by what it decides
+later, on whatever occasion. What it wants done in the world (effects: markers to be written elsewhere) is handed on
+when the records that say so are committed, like an answer.
 
 Long work is a generator that gives the turn back. Nothing else runs on the machine in between, so it may rely on what
 it has read.
@@ -87,7 +87,12 @@ class ReplicatedLog(Protocol):
 
 
 class AppendRefused(Exception):
-    """The log does not take these records, and has staged nothing of them."""
+    """The log does not take these records, and has staged nothing of them. UNKNOWN_SERVER_ERROR: the machine should
+    not have tried; any other code is the answer to the request (a fenced producer, say)."""
+
+    def __init__(self, reason: str, code: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR) -> None:
+        super().__init__(reason)
+        self.code = code
 
 
 # Replayed between two yields: about a millisecond of work.
@@ -172,6 +177,11 @@ class Replicated(Generic[M]):
     def has_work(self) -> bool:
         """Whether the next turn should come at once."""
         return self._loading is not None or self._running is not None or bool(self._requests)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether answers are held back until the high watermark moves."""
+        return bool(self._waiting)
 
     def start(self, machine: M, committed: Iterator[Sequence[Any]], activation: Activation | None = None) -> None:
         """A new machine, which replays all messages of `committed` (the whole log, a batch at a time) and then begins
@@ -290,7 +300,7 @@ class Replicated(Generic[M]):
             try:
                 yield from self._log.append_steps(result.records, self._wall_ms, is_atomic=result.is_atomic)
             except AppendRefused as refused:
-                self._failed(request, refused, reply)
+                self._refused(result, request, refused, reply)
                 return
             for count, (message, _version) in enumerate(result.records, 1):
                 self.machine.replay(message)
@@ -304,6 +314,13 @@ class Replicated(Generic[M]):
             self._wait(self._pending.pop(answered), response)
         for effect in result.effects:
             self._wait(self._on_effect, effect)
+
+    def _refused(self, result: Result, request: Any, refused: AppendRefused, reply: Reply) -> None:
+        """Whoever was to hear of the decision hears that there is none."""
+        if refused.code is ErrorCode.UNKNOWN_SERVER_ERROR:
+            self._on_bug(request, refused)
+        for each in [reply, *(self._pending.pop(answered) for answered, _response in result.answers)]:
+            self._wait(each, refused.code)
 
     def _failed(self, request: Any, bug: Exception, reply: Reply) -> None:
         self._on_bug(request, bug)

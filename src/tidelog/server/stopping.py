@@ -1,6 +1,7 @@
 """A stop in order, as steps that give the turn back while they wait.
 
-    settle    no request is taken any more; those that were are answered, and the answers sent
+    settle    no request is taken any more; those that were are answered, and the answers sent; members of groups who
+              wait for each other are told to look for another coordinator
     leave     the controller is told, and moves leaders away
     finish    what is on its way to the disk gets there; a cleaning under way is called off
     close     logs, checkpoints, the marker of a clean stop; last the metadata log
@@ -44,6 +45,7 @@ def stop_steps(node: "Node") -> StopSteps:
 
 def _settle(broker: "Broker") -> StopSteps:
     until_ms = broker.turn.monotonic_ms + SETTLE_MS
+    broker.coordinators.stop()
     while broker.turn.monotonic_ms < until_ms:
         hold_off(broker)
         _end_long_polls(broker)

@@ -1,11 +1,21 @@
 """The client in the simulator: the same Client, over the simulated network, with a node whose life the test decides."""
 
 from collections.abc import Callable
+from typing import Final
 
 from tidelog.client.client import Client
 from tidelog.server.node import Phase
 from tidelog.sim.entropy import SimEntropy
 from tidelog.sim.node_world import NodeWorld
+
+# Of a node that coordinates groups and transactions, with few partitions to load.
+COORDINATING: Final = {
+    "offsets.topic.num.partitions": "2",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "2",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+}
 
 
 class SimWorld:

@@ -4,8 +4,9 @@ import pytest
 
 from tidelog.client.backoff import FIRST_MS, LAST_MS, Backoff
 from tidelog.client.errors import ClientError
+from tidelog.client.identity import Identity
 from tidelog.client.producer_batch import Compression, OpenBatch, ProducerBatch
-from tidelog.client.producer_line import IN_FLIGHT_IDEMPOTENT, MAX_EPOCH, Identity, PartitionLine
+from tidelog.client.producer_line import IN_FLIGHT_IDEMPOTENT, MAX_EPOCH, PartitionLine
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.records.batch import read_batch

@@ -22,6 +22,8 @@ def test_a_new_cluster_gets_its_first_records_in_a_transaction() -> None:
         "BeginTransactionRecord",
         "FeatureLevelRecord",
         "FeatureLevelRecord",
+        "FeatureLevelRecord",
+        "FeatureLevelRecord",
         "ConfigRecord",
         "EndTransactionRecord",
     ]

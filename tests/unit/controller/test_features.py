@@ -66,7 +66,7 @@ def test_a_downgrade_over_which_no_record_changed() -> None:
         (ELR, 2, UPGRADE),
         (ELR, -1, SAFE),
         (ELR, 0, UPGRADE),
-        ("group.version", 1, UPGRADE),  # not served yet
+        ("share.version", 1, UPGRADE),  # not served yet
         ("no.such", 1, UPGRADE),
         ("no.such", 0, SAFE),
         (KRAFT, 1, UPGRADE),

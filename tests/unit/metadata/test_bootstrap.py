@@ -22,8 +22,16 @@ def messages(records: list[MetadataRecord]) -> list[Any]:
 
 
 def test_a_new_cluster_has_the_defaults_of_its_metadata_version() -> None:
-    assert initial_feature_levels() == {"metadata.version": 30, "kraft.version": 0, ELR: 1}
-    assert initial_feature_levels(25) == {"metadata.version": 25, "kraft.version": 0, ELR: 0}
+    coordinators = {"group.version": 1, "transaction.version": 2}
+    assert initial_feature_levels() == {"metadata.version": 30, "kraft.version": 0, ELR: 1, **coordinators}
+    assert initial_feature_levels(25) == {"metadata.version": 25, "kraft.version": 0, ELR: 0, **coordinators}
+    assert initial_feature_levels(21) == {
+        "metadata.version": 21,
+        "kraft.version": 0,
+        ELR: 0,
+        "group.version": 0,
+        "transaction.version": 0,
+    }
 
 
 def test_dynamic_voters_need_their_kraft_version() -> None:

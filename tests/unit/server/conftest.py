@@ -5,22 +5,41 @@ from itertools import count
 
 import pytest
 
+from tidelog.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.sim.node_world import NodeWorld, SimClient
 
 _numbers = count()
+# What the cluster's own topics need on one node, and few enough partitions that every test meets all of them.
+COORDINATING = {
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "2",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "2",
+    "group.initial.rebalance.delay.ms": "0",
+}
 
 
 @pytest.fixture(scope="session")
 def shared_world() -> NodeWorld:
-    return NodeWorld(seed=11)
+    world = NodeWorld(seed=11, overrides=COORDINATING)
+    for key_type in (0, 1):
+        world.client().ask(FindCoordinatorRequest(key="any", key_type=key_type), 3)
+    coordinators = world.running.broker.coordinators
+    world.wait_for(lambda: (coordinators.groups.machines() and coordinators.transactions.machines()) or None)
+    return world
 
 
 @pytest.fixture
 def node(shared_world: NodeWorld) -> Iterator[NodeWorld]:
     """No request of a test may run into a bug, whatever it is answered."""
-    before = shared_world.running.broker.dispatch.bugs
+    before = _bugs(shared_world)
     yield shared_world
-    assert shared_world.running.broker.dispatch.bugs == before
+    assert _bugs(shared_world) == before
+
+
+def _bugs(world: NodeWorld) -> tuple[int, int]:
+    return world.running.broker.dispatch.bugs, world.running.events.coordinator_bugs
 
 
 @pytest.fixture

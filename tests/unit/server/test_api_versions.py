@@ -9,9 +9,9 @@ from tests.support.raw_connection import Raw, raw_request
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.codec import decode
 from tidelog.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from tidelog.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.protocol.messages.metadata import MetadataRequest
-from tidelog.protocol.messages.offset_commit import OffsetCommitRequest
+from tidelog.protocol.messages.share_group_describe import ShareGroupDescribeRequest
+from tidelog.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tidelog.sim.node_world import NodeWorld, SimClient
 
 
@@ -66,13 +66,13 @@ def test_features_with_level_0_are_only_told_to_who_can_read_them(client: SimCli
 
 
 def test_an_api_that_is_not_served_yet_is_refused_in_its_own_words(client: SimClient) -> None:
-    response = client.ask(FindCoordinatorRequest(key="group"), 3)
+    response = client.ask(smallest(ShareGroupHeartbeatRequest), 1)
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert client.ask(MetadataRequest(topics=[]), 9).error_code == ErrorCode.NONE  # and nothing is wedged by it
 
 
 def test_where_the_response_has_no_place_for_it_the_connection_ends(client: SimClient) -> None:
-    client.send(smallest(OffsetCommitRequest), 8)
+    client.send(smallest(ShareGroupDescribeRequest), 1)
     with pytest.raises(EOFError):
         client.receive()
 

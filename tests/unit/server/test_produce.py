@@ -219,15 +219,6 @@ def test_sequences_and_epochs(client: SimClient, topic: str) -> None:
     assert produced(client, topic, idempotent(12, b"x", epoch=0)).error_code == ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-def test_transactional_batches_are_refused_until_there_are_transactions(client: SimClient, topic: str) -> None:
-    create(client, topic)
-    batch = batch_of(b"x", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
-    assert code_of(produced(client, topic, batch)) == ErrorCode.INVALID_TXN_STATE
-    answer = client.ask(request(one(topic, batch_of(b"x")), transactional_id="t"), 9)
-    assert answer.responses[0].partition_responses[0].error_code == ErrorCode.INVALID_TXN_STATE
-    assert fetch_values(client, topic) == []
-
-
 def test_a_client_does_not_write_to_the_clusters_own_topics(client: SimClient, node: NodeWorld) -> None:
     if "__consumer_offsets" not in node.running.broker.image.topics.by_name:
         create(client, "__consumer_offsets")

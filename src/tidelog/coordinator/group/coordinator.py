@@ -47,7 +47,9 @@ class GroupCoordinator:
     def handle(self, now_ms: int, request: CoordinatorRequest) -> Result | Steps:
         handle = _HANDLE.get(type(request.message))
         if handle is None:
-            raise ApiError(ErrorCode.INVALID_REQUEST, f"{type(request.message).__name__} is not for a group coordinator")
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST, f"{type(request.message).__name__} is not for a group coordinator"
+            )
         return handle(self.shard, now_ms, request)
 
     def step(self, now_ms: int, wall_ms: int) -> Result | Steps:
@@ -62,7 +64,7 @@ class GroupCoordinator:
         if isinstance(message, KeyValue):
             _REPLAY[type(message.key)](self.shard, message.key, message.value)
         elif isinstance(message, TransactionalKeyValue):
-            self.shard.offsets.replay_staged(message)
+            offsets.replay_staged(self.shard, message)
         else:
             self.shard.offsets.replay_marker(message)
 

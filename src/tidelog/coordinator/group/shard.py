@@ -6,14 +6,16 @@ Durable is what `replay` wrote: groups (their records), offsets. Volatile are ti
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tidelog.config import BrokerConfig
 from tidelog.config.group_config import GroupConfig
+from tidelog.coordinator.group.consumer.topic_hashes import TopicHashes
 from tidelog.coordinator.timers import Timers
 from tidelog.metadata.configs import ConfigResource, ResourceType
 from tidelog.metadata.image import MetadataImage
 from tidelog.model.decisions import Record
+from tidelog.model.ids import Uuid
 from tidelog.ports.entropy import Entropy
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ class GroupType(Enum):
     CONSUMER = "consumer"
     SHARE = "share"
     STREAMS = "streams"
+
+
+# Topic id and partition; ApiError where the member may not commit it.
+CommitPartitionCheck: TypeAlias = Callable[[Uuid, int], None]
 
 
 class Group(Protocol):
@@ -51,8 +57,17 @@ class Group(Protocol):
         ...
 
     def validate_offset_commit(
-        self, member_id: str, group_instance_id: str | None, generation: int, *, is_transactional: bool, api_version: int
-    ) -> None: ...
+        self,
+        member_id: str,
+        group_instance_id: str | None,
+        generation: int,
+        *,
+        is_transactional: bool,
+        api_version: int,
+    ) -> CommitPartitionCheck | None:
+        """What each partition of the commit has to pass besides: a consumer group's member of an older epoch may commit
+        what it has had since then (KIP-1251)."""
+        ...
 
     def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None: ...
 
@@ -93,6 +108,7 @@ class GroupShard:
     max_record_bytes: int  # the offsets topic's max.message.bytes: no record may be larger
     groups: dict[str, Group] = field(default_factory=dict)
     timers: Timers = field(default_factory=Timers)
+    topic_hashes: TopicHashes = field(default_factory=TopicHashes)
     counters: dict[str, int] = field(default_factory=dict)  # for metrics: rebalances, commits, expired offsets, ...
     note: Callable[[str], None] = lambda _line: None  # a line for the broker's log: who was fenced, and why
     offsets: "Offsets" = field(init=False)

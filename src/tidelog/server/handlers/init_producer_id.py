@@ -1,7 +1,11 @@
-"""InitProducerId: a number for an idempotent producer, of the block that the controller gave this broker.
+"""InitProducerId: a number for a producer, by which partitions tell its batches from a repetition.
 
-An idempotent producer gets a new id each time and epoch 0. Transactions have a coordinator, which this release does
-not serve yet: a transactional id is refused.
+An idempotent producer gets a new id each time, and epoch 0; also one that names the id it has: to begin anew with
+sequence 0 is all it wants. A transactional id has a coordinator, who gives its producers the same id with ever higher
+epochs, and by that fences the earlier ones.
+
+Ids come in blocks from the controller. Whoever asks before the first block is there waits for it, the transactional
+ones too: their coordinator can not.
 """
 
 from typing import TYPE_CHECKING
@@ -10,19 +14,28 @@ from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import NO_PRODUCER_ID
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from tidelog.server.handlers.transactions import ask, understood
 from tidelog.server.handling import Handler, RequestContext
 
 if TYPE_CHECKING:
     from tidelog.server.broker import Broker
 
 NO_PRODUCER_EPOCH = -1
+_FIRST_WITH_FENCED = 4
 
 
 def handle(broker: "Broker", context: RequestContext, body: InitProducerIdRequest) -> InitProducerIdResponse | None:
     is_half = (body.producer_id == NO_PRODUCER_ID) != (body.producer_epoch == NO_PRODUCER_EPOCH)
-    if body.transactional_id is not None or is_half:
+    if is_half:
         return refuse(body, ErrorCode.INVALID_REQUEST, "")
+    if body.transactional_id is None:
+        _give_next(broker, context, body)
+    else:
+        _ask_coordinator(broker, context, body, body.transactional_id)
+    return None
 
+
+def _give_next(broker: "Broker", context: RequestContext, body: InitProducerIdRequest) -> None:
     def answer(producer_id: int | ErrorCode) -> None:
         if isinstance(producer_id, ErrorCode):
             context.respond(refuse(body, producer_id, ""))
@@ -34,7 +47,22 @@ def handle(broker: "Broker", context: RequestContext, body: InitProducerIdReques
             )
 
     broker.producer_ids.next(answer)
-    return None
+
+
+def _ask_coordinator(
+    broker: "Broker", context: RequestContext, body: InitProducerIdRequest, transactional_id: str
+) -> None:
+    def answer(response: InitProducerIdResponse) -> None:
+        response.error_code = understood(response.error_code, context.api_version, _FIRST_WITH_FENCED)
+        context.respond(response)
+
+    def there_are_some(code: ErrorCode) -> None:
+        if code:
+            context.respond(refuse(body, code, ""))
+        else:
+            ask(broker, context, transactional_id, body, refuse, answer)
+
+    broker.producer_ids.when_some(there_are_some)
 
 
 def refuse(_body: InitProducerIdRequest, code: ErrorCode, _message: str | None) -> InitProducerIdResponse:

@@ -95,11 +95,15 @@ def _find(broker: "Broker", name: str | None, missing: list[str]) -> Topic | Met
 
 def _create(broker: "Broker", names: list[str]) -> None:
     """Nobody waits for the answer: who asked will ask again."""
+    for name in filter(is_internal, names):
+        broker.internal_topics.create(name)
     topics = [
         CreatableTopic(name=name, num_partitions=DEFAULT, replication_factor=DEFAULT, assignments=[], configs=[])
         for name in dict.fromkeys(names)
+        if not is_internal(name)
     ]
-    broker.ask_controller(CreateTopicsRequest(topics=topics, timeout_ms=CREATE_TIMEOUT_MS), lambda _response: None)
+    if topics:
+        broker.ask_controller(CreateTopicsRequest(topics=topics, timeout_ms=CREATE_TIMEOUT_MS), lambda _response: None)
 
 
 def _answer(found: Topic | MetadataResponseTopic, version: int, reachable: Reachable) -> MetadataResponseTopic:

@@ -2,6 +2,9 @@
 
 acks=0 gets no answer; where something went wrong the connection is closed instead, which makes the client look for the
 leader anew. acks=1 is answered when the leader has written it, acks=all when the high watermark has passed it.
+
+The first batch of a transaction in a partition waits for the transaction's coordinator, and later requests of the
+connection for it (`verification_queue`).
 """
 
 from dataclasses import dataclass
@@ -25,8 +28,10 @@ from tidelog.server.handling import Handler, RequestContext
 from tidelog.server.internal_topics import is_internal
 from tidelog.server.partition import ALL_REPLICAS, Partition
 from tidelog.server.produce_path import FIRST_WITH_ZSTD, learn
+from tidelog.server.verification_queue import Verified, find_leader, hold, is_transactional
 from tidelog.storage.appended import Refused
 from tidelog.storage.log_append import Append
+from tidelog.storage.producer_verification import VerificationGuard
 
 if TYPE_CHECKING:
     from tidelog.server.broker import Broker
@@ -35,9 +40,7 @@ NO_ACKS, LEADER_ONLY = 0, 1
 ADMIN_CLIENT = "__admin_client"  # the name by which Kafka's own tools may write to internal topics
 UNKNOWN_OFFSET = -1
 NO_TIMESTAMP = -1
-_FIRST_BY_ID = 13
 _FIRST_WITH_LEADER = 10
-_TRANSACTIONAL_AT, _TRANSACTIONAL = 22, 0x10  # the low byte of a batch's attributes
 
 
 class Entry(NamedTuple):
@@ -122,29 +125,40 @@ class DelayedProduce:
         )
 
 
-def handle(broker: "Broker", context: RequestContext, body: ProduceRequest) -> ProduceResponse | None:
-    entries = [
-        _append(broker, context, body, topic, data) for topic in body.topic_data for data in topic.partition_data
-    ]
+def handle(broker: "Broker", context: RequestContext, body: ProduceRequest) -> None:
+    if is_transactional(body) or context.connection in broker.transactions.held:
+        hold(broker, context, body, _append_all)
+        return
+    entries = _append_all(broker, context, body, Verified())
     _learn_if_simple(context, body, entries)
+
+
+def _append_all(broker: "Broker", context: RequestContext, body: ProduceRequest, verified: Verified) -> list[Entry]:
+    entries = [
+        _append(broker, context, body, topic, data, verified)
+        for topic in body.topic_data
+        for data in topic.partition_data
+    ]
     broker.turn.produced.append(DelayedProduce(context, body.acks, body.timeout_ms, entries))
-    return None
+    return entries
 
 
 def _append(
-    broker: "Broker", context: RequestContext, body: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData
+    broker: "Broker",
+    context: RequestContext,
+    body: ProduceRequest,
+    topic: TopicProduceData,
+    data: PartitionProduceData,
+    verified: Verified,
 ) -> Entry:
-    by_id = context.api_version >= _FIRST_BY_ID
-    name = broker.topic_name(topic.topic_id) or "" if by_id else topic.name
-    place = TopicPartition(name, data.index)
-    found = broker.leader_of_id(topic.topic_id, data.index) if by_id else broker.leader_of(place)
+    place, found = find_leader(broker, context.api_version, topic, data.index)
     if isinstance(found, ErrorCode):
         return Entry(place, topic.topic_id, None, Refused(found, ""))
-    refused = _refuse(context, body, found, data)
+    refused = verified.refusals.get(place) or _refuse(context, body, found, data)
     if refused is not None:
         found.metrics.failed_produces += 1
         return Entry(place, topic.topic_id, found, refused)
-    return Entry(place, topic.topic_id, found, _append_to(broker, context, found, data))
+    return Entry(place, topic.topic_id, found, _append_to(broker, context, found, data, verified.guards.get(place)))
 
 
 def _refuse(
@@ -156,9 +170,6 @@ def _refuse(
         return Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks={body.acks}; use 0, 1 or -1 (all)")
     if is_internal(partition.topic_partition.topic) and context.client_id != ADMIN_CLIENT:
         return Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "only the cluster itself writes to its internal topics")
-    is_transactional = len(data.records) > _TRANSACTIONAL_AT and data.records[_TRANSACTIONAL_AT] & _TRANSACTIONAL
-    if body.transactional_id is not None or is_transactional:
-        return Refused(ErrorCode.INVALID_TXN_STATE, "this release does not serve transactions yet")
     if body.acks == ALL_REPLICAS and partition.is_under_min_isr:
         text = f"{partition.isr_size} replicas in sync, min.insync.replicas is {partition.min_isr}"
         return Refused(ErrorCode.NOT_ENOUGH_REPLICAS, text)
@@ -166,12 +177,22 @@ def _refuse(
 
 
 def _append_to(
-    broker: "Broker", context: RequestContext, partition: Partition, data: PartitionProduceData
+    broker: "Broker",
+    context: RequestContext,
+    partition: Partition,
+    data: PartitionProduceData,
+    guard: VerificationGuard | None,
 ) -> Append | Refused:
     view, turn = data.records, broker.turn
     assert view is not None
     outcome = partition.log.append_as_leader(
-        view, 0, len(view), partition.leader_epoch, turn.wall_ms, allows_zstd=context.api_version >= FIRST_WITH_ZSTD
+        view,
+        0,
+        len(view),
+        partition.leader_epoch,
+        turn.wall_ms,
+        guard=guard,
+        allows_zstd=context.api_version >= FIRST_WITH_ZSTD,
     )
     metrics = partition.metrics
     metrics.produces += 1

@@ -1,5 +1,6 @@
 """The records of `__consumer_offsets`, by the type that their key begins with."""
 
+from tidelog.coordinator.group.offset_bytes import OffsetBytes
 from tidelog.coordinator.group.records.classic import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -52,7 +53,7 @@ from tidelog.coordinator.group.records.streams import (
     StreamsGroupTopologyKey,
     StreamsGroupTopologyValue,
 )
-from tidelog.coordinator.record_framing import RecordTypes, RecordTypesById
+from tidelog.coordinator.record_framing import RecordTypes, RecordTypesById, use_own_codec
 
 GROUP_RECORDS: RecordTypesById = {
     0: RecordTypes(LegacyOffsetCommitKey, LegacyOffsetCommitValue),
@@ -78,3 +79,5 @@ GROUP_RECORDS: RecordTypesById = {
     22: RecordTypes(StreamsGroupCurrentMemberAssignmentKey, StreamsGroupCurrentMemberAssignmentValue),
     23: RecordTypes(StreamsGroupTopologyKey, StreamsGroupTopologyValue),
 }
+
+use_own_codec(GROUP_RECORDS[1], OffsetBytes(OffsetCommitKey, OffsetCommitValue))

@@ -1,0 +1,198 @@
+"""What a transaction's coordinator is asked, by a producer or by whoever ends a transaction for it.
+
+Protocol 2 (KIP-890, `transaction.version` 2) is spoken where the cluster has agreed on it: a partition or a group's
+offsets enter the transaction with the first write, and every end moves the epoch, so that a request that comes late
+from one transaction can never hit the next. With older clusters each is announced first, and the epoch stays.
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from tidelog.client.admin_group_offsets import CommittedOffset, Offsets
+from tidelog.client.by_leader import by_topic
+from tidelog.client.client import Client
+from tidelog.client.connection import SOFTWARE_NAME, SOFTWARE_VERSION
+from tidelog.client.coordinators import Coordinators, passing
+from tidelog.client.errors import ClientError, error_code
+from tidelog.client.identity import Identity
+from tidelog.model.ids import NO_PRODUCER_ID, TopicPartition
+from tidelog.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from tidelog.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from tidelog.protocol.messages.api_versions import ApiVersionsRequest
+from tidelog.protocol.messages.end_txn import EndTxnRequest
+from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest
+from tidelog.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+)
+
+FEATURE: Final = "transaction.version"
+PROTOCOL_2: Final = 2
+NO_IDENTITY: Final = Identity(NO_PRODUCER_ID, -1)
+# What protocol 1 may speak: from the next version on a request means protocol 2 (or a broker that asks).
+OLD_ADD_PARTITIONS: Final = 3
+OLD_END_TXN: Final = 4
+OLD_TXN_OFFSET_COMMIT: Final = 4
+OLD_PRODUCE: Final = 11
+
+
+class GroupMetadata(NamedTuple):
+    """As who a consumer commits: lets the coordinator fence one whose partitions went to another member."""
+
+    group_id: str
+    generation: int = -1  # or member epoch
+    member_id: str = ""
+    instance_id: str | None = None
+
+
+def speaks_protocol_2(client: Client, node_id: int) -> bool:
+    asked = "ask which transaction protocol is in use"
+    request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
+    found = client.ask(request, asked, node_id=node_id)
+    levels = {each.name: each.max_version_level for each in found.finalized_features}
+    return bool(levels.get(FEATURE, 0) >= PROTOCOL_2)
+
+
+def init_producer_id(
+    client: Client,
+    transactions: Coordinators,
+    transactional_id: str,
+    timeout_ms: int,
+    former: Identity = NO_IDENTITY,
+) -> Identity:
+    """`former`: who only wants the next epoch says which one it has, and is refused if another has taken over."""
+    asked = f"begin as transactional id {transactional_id}"
+    request = InitProducerIdRequest(
+        transactional_id=transactional_id,
+        transaction_timeout_ms=timeout_ms,
+        producer_id=former.producer_id,
+        producer_epoch=former.producer_epoch,
+    )
+    found = transactions.ask(transactional_id, request, asked, lambda each: each.error_code)
+    _require(found.error_code, asked, client)
+    return Identity(found.producer_id, found.producer_epoch)
+
+
+def end_transaction(
+    client: Client,
+    transactions: Coordinators,
+    transactional_id: str,
+    identity: Identity,
+    *,
+    commit: bool,
+    is_protocol_2: bool | None = None,
+) -> Identity:
+    """With whom the next transaction begins."""
+    if is_protocol_2 is None:
+        is_protocol_2 = speaks_protocol_2(client, transactions.find(transactional_id))
+    asked = f"{'commit' if commit else 'abort'} the transaction of {transactional_id}"
+    request = EndTxnRequest(
+        transactional_id=transactional_id,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        committed=commit,
+    )
+    version_max = None if is_protocol_2 else OLD_END_TXN
+    found = transactions.ask(transactional_id, request, asked, lambda each: each.error_code, version_max=version_max)
+    _require(found.error_code, asked, client)
+    return identity if found.producer_id < 0 else Identity(found.producer_id, found.producer_epoch)
+
+
+def add_partitions(
+    client: Client,
+    transactions: Coordinators,
+    transactional_id: str,
+    identity: Identity,
+    partitions: Iterable[TopicPartition],
+) -> None:
+    """Protocol 1 only."""
+    listed = by_topic(partitions).items()
+    request = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=transactional_id,
+        v3_and_below_producer_id=identity.producer_id,
+        v3_and_below_producer_epoch=identity.producer_epoch,
+        v3_and_below_topics=[
+            AddPartitionsToTxnTopic(name=name, partitions=[p.partition for p in of]) for name, of in listed
+        ],
+    )
+    asked = f"add partitions to the transaction of {transactional_id}"
+    found = transactions.ask(
+        transactional_id,
+        request,
+        asked,
+        lambda each: passing(
+            p.partition_error_code for t in each.results_by_topic_v3_and_below for p in t.results_by_partition
+        ),
+        version_max=OLD_ADD_PARTITIONS,
+    )
+    for topic in found.results_by_topic_v3_and_below:
+        for each in topic.results_by_partition:
+            _require(each.partition_error_code, f"{asked}: {topic.name}-{each.partition_index}", client)
+
+
+def add_offsets(
+    client: Client, transactions: Coordinators, transactional_id: str, identity: Identity, group_id: str
+) -> None:
+    """Protocol 1 only."""
+    asked = f"add the offsets of group {group_id} to the transaction of {transactional_id}"
+    request = AddOffsetsToTxnRequest(
+        transactional_id=transactional_id,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        group_id=group_id,
+    )
+    found = transactions.ask(transactional_id, request, asked, lambda each: each.error_code)
+    _require(found.error_code, asked, client)
+
+
+def commit_in_transaction(
+    client: Client,
+    groups: Coordinators,
+    transactional_id: str,
+    identity: Identity,
+    offsets: Offsets,
+    group: GroupMetadata,
+    *,
+    is_protocol_2: bool,
+) -> None:
+    """The group's offsets count when, and if, the transaction is committed."""
+    request = TxnOffsetCommitRequest(
+        transactional_id=transactional_id,
+        group_id=group.group_id,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        generation_id=group.generation,
+        member_id=group.member_id,
+        group_instance_id=group.instance_id,
+        topics=[
+            TxnOffsetCommitRequestTopic(name=topic, partitions=[_offset(p, offsets[p]) for p in listed])
+            for topic, listed in by_topic(offsets).items()
+        ],
+    )
+    asked = f"commit offsets of group {group.group_id} in the transaction of {transactional_id}"
+    version_max = None if is_protocol_2 else OLD_TXN_OFFSET_COMMIT
+    found = groups.ask(group.group_id, request, asked, _txn_offset_code, version_max=version_max)
+    for topic in found.topics:
+        for each in topic.partitions:
+            _require(each.error_code, f"{asked}: {topic.name}-{each.partition_index}", client)
+
+
+def _offset(place: TopicPartition, offset: int | CommittedOffset) -> TxnOffsetCommitRequestPartition:
+    given = CommittedOffset(offset) if isinstance(offset, int) else offset
+    return TxnOffsetCommitRequestPartition(
+        partition_index=place.partition,
+        committed_offset=given.offset,
+        committed_leader_epoch=given.leader_epoch,
+        committed_metadata=given.metadata,
+    )
+
+
+def _txn_offset_code(response: TxnOffsetCommitResponse) -> int:
+    return passing(each.error_code for topic in response.topics for each in topic.partitions)
+
+
+def _require(code: int, asked: str, client: Client) -> None:
+    if code:
+        raise ClientError(error_code(code), asked, client.name)

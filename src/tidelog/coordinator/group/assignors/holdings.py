@@ -1,0 +1,49 @@
+"""Which partitions are taken, while an assignment is being made: what members keep, and what is left."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tidelog.coordinator.group.assignors.assignor import TopicPartitions
+from tidelog.model.ids import Uuid
+
+
+class Holdings:
+    """Every partition once: the first member that claims one has it."""
+
+    __slots__ = ("_taken",)
+
+    def __init__(self, partition_counts: Mapping[Uuid, int]) -> None:
+        self._taken = {topic_id: bytearray(count) for topic_id, count in partition_counts.items()}
+
+    def claim(self, topic_id: Uuid, partitions: Iterable[int], limit: int) -> list[int]:
+        """Those of `partitions` that there are and nobody has, `limit` of them at most."""
+        taken = self._taken.get(topic_id)
+        claimed: list[int] = []
+        if taken is None or limit <= 0:
+            return claimed
+        count = len(taken)
+        for partition in partitions:
+            if 0 <= partition < count and not taken[partition]:
+                taken[partition] = 1
+                claimed.append(partition)
+                if len(claimed) == limit:
+                    break
+        return claimed
+
+    def free(self, topic_id: Uuid) -> Iterator[int]:
+        """What nobody has claimed, ascending."""
+        taken = self._taken[topic_id]
+        partition = taken.find(0)
+        while partition >= 0:
+            yield partition
+            partition = taken.find(0, partition + 1)
+
+
+def kept_or_new(had: TopicPartitions, holds: dict[Uuid, list[int]]) -> TopicPartitions:
+    """The very object that the member had, where it says the same."""
+    if had.keys() == holds.keys() and all(_is_same(had[topic_id], holds[topic_id]) for topic_id in had):
+        return had
+    return {topic_id: sorted(partitions) for topic_id, partitions in holds.items()}
+
+
+def _is_same(had: Sequence[int], holds: list[int]) -> bool:
+    return len(had) == len(holds) and (list(had) == holds or sorted(had) == sorted(holds))

@@ -1,0 +1,99 @@
+"""What is being decided about one group on one occasion: a request or a timer. Records and answers gather here."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tidelog.coordinator.group.classic.group import ClassicGroup
+from tidelog.coordinator.group.classic.member import Member
+from tidelog.coordinator.group.shard import GroupShard
+from tidelog.coordinator.record_framing import encode_key, encode_value
+from tidelog.coordinator.requests import CoordinatorRequest
+from tidelog.model.decisions import PENDING, Record, Result
+from tidelog.model.errors import ErrorCode
+from tidelog.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from tidelog.protocol.messages.sync_group import SyncGroupResponse
+
+NO_MEMBER_ID: Final = ""
+NAMES_NO_PROTOCOL: Final = 7  # the first JoinGroup whose response may have no protocol name
+# A batch's header, and the most that a record has around its key and value.
+FRAME_BYTES: Final = 61 + 32
+
+
+@dataclass(slots=True)
+class Decision:
+    shard: GroupShard
+    now_ms: int
+    wall_ms: int
+    records: list[Record] = field(default_factory=list)
+    answers: list[tuple[CoordinatorRequest, Any]] = field(default_factory=list)
+
+    def answer_join(self, group: ClassicGroup, member: Member, response: JoinGroupResponse) -> None:
+        """If it waits for one."""
+        request = member.awaiting_join
+        if request is not None:
+            group.await_join(member, None)
+            self.answers.append((request, for_version(response, request.api_version)))
+
+    def answer_sync(self, member: Member, response: SyncGroupResponse) -> bool:
+        """Whether it waited for one."""
+        request, member.awaiting_sync = member.awaiting_sync, None
+        if request is not None:
+            self.answers.append((request, response))
+        return request is not None
+
+    def result(self, request: CoordinatorRequest | None = None, response: Any = PENDING) -> Result:
+        """For `request`: `response`, or what it was answered with meanwhile, or it waits."""
+        if request is None:
+            return Result(self.records, None, answers=self.answers)
+        others = []
+        for answered, answer in self.answers:
+            if answered is request:
+                response = answer
+            else:
+                others.append((answered, answer))
+        return Result(self.records, response, answers=others)
+
+
+def joined(group: ClassicGroup, member: Member) -> JoinGroupResponse:
+    """The generation as it is. The leader learns of all members, in order to assign to them."""
+    return JoinGroupResponse(
+        error_code=ErrorCode.NONE,
+        generation_id=group.generation,
+        protocol_type=group.protocol_type_or_none,
+        protocol_name=group.protocol_name,
+        leader=group.leader or NO_MEMBER_ID,
+        member_id=member.member_id,
+        members=listed(group) if group.leader == member.member_id else [],
+    )
+
+
+def listed(group: ClassicGroup) -> list[JoinGroupResponseMember]:
+    return [
+        JoinGroupResponseMember(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            metadata=member.metadata(group.protocol_name),
+        )
+        for member in group.members.values()
+    ]
+
+
+def join_refused(code: ErrorCode, member_id: str, protocol_name: str | None = "") -> JoinGroupResponse:
+    return JoinGroupResponse(error_code=code, protocol_name=protocol_name, leader="", member_id=member_id, members=[])
+
+
+def sync_refused(code: ErrorCode) -> SyncGroupResponse:
+    return SyncGroupResponse(error_code=code, assignment=b"")
+
+
+def for_version(response: JoinGroupResponse, api_version: int) -> JoinGroupResponse:
+    if response.protocol_name is None and api_version < NAMES_NO_PROTOCOL:
+        response.protocol_name = ""
+    return response
+
+
+def fits(shard: GroupShard, record: Record) -> bool:
+    """Whether the log takes it. What is replayed can not be taken back, so one asks before."""
+    message, version = record
+    size_bytes = len(encode_key(message.key)) + len(encode_value(message.value, version) or b"")
+    return size_bytes + FRAME_BYTES <= shard.max_record_bytes

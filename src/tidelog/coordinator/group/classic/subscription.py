@@ -1,0 +1,32 @@
+"""Which topics the members of a classic group read: the one thing in their metadata that the broker looks at.
+
+Only the fields of version 0 are read, with which every later version begins, so that the coordinator depends on no
+version that a client may speak.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from tidelog.protocol.codec import decode
+from tidelog.protocol.errors import MalformedMessage
+from tidelog.protocol.messages.consumer_protocol import ConsumerProtocolSubscription
+
+CONSUMER_PROTOCOL_TYPE: Final = "consumer"
+VERSION_BYTES: Final = 2
+
+
+def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
+    """The topics of all members together; None where one can not be read."""
+    topics: set[str] = set()
+    try:
+        for subscription in metadata:
+            topics.update(_topics(subscription))
+    except MalformedMessage:
+        return None
+    return frozenset(topics)
+
+
+def _topics(metadata: bytes) -> list[str]:
+    if len(metadata) < VERSION_BYTES:
+        raise MalformedMessage("a subscription begins with its version", 0)
+    return decode(ConsumerProtocolSubscription, metadata, 0, VERSION_BYTES)[0].topics

@@ -1,0 +1,188 @@
+"""ConsumerGroupHeartbeat: the one request by which a member joins, reports, learns its assignment and leaves.
+
+1. the member is made or changed; new subscriptions, or news of the topics, move the group epoch
+2. a group epoch ahead of the target assignment has it computed
+3. the member moves towards its target as far as others let it
+"""
+
+from collections.abc import Generator
+from dataclasses import replace
+
+from tidelog.coordinator.group.consumer import fencing, limits, migration, regexes, target, timeouts
+from tidelog.coordinator.group.consumer.change import MemberChange, renamed
+from tidelog.coordinator.group.consumer.member import (
+    JOINING_EPOCH,
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    Assigned,
+    Member,
+    sorted_names,
+)
+from tidelog.coordinator.group.consumer.regexes import RegexChange
+from tidelog.coordinator.group.consumer.validation import (
+    check_epoch,
+    check_released,
+    check_request,
+    check_size,
+    known_static,
+)
+from tidelog.coordinator.group.shard import GroupShard
+from tidelog.coordinator.requests import CoordinatorRequest
+from tidelog.model.decisions import Result
+from tidelog.model.errors import ApiError
+from tidelog.model.ids import format_uuid
+from tidelog.ports.entropy import random_uuid
+from tidelog.protocol.messages.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+
+Steps = Generator[None, None, Result]
+
+
+def heartbeat(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result | Steps:
+    message: ConsumerGroupHeartbeatRequest = request.message
+    try:
+        check_request(shard, message, request.api_version)
+        if message.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
+            return fencing.leave(shard, now_ms, request)
+        change = _begin(shard, now_ms, request)
+        if not target.is_due(change):
+            return _finish(change, target.last_target(change))
+        if target.is_large(change):
+            return _in_steps(change)
+        return _finish(change, target.assigned_now(change))
+    except ApiError as error:
+        return Result([], _refusal(error))
+
+
+def _in_steps(change: MemberChange) -> Steps:
+    targeted = yield from target.assigned_in_steps(change)
+    try:
+        return _finish(change, targeted)
+    except ApiError as error:
+        return Result([], _refusal(error))
+
+
+def _begin(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> MemberChange:
+    message: ConsumerGroupHeartbeatRequest = request.message
+    is_joining = message.member_epoch == JOINING_EPOCH
+    found = migration.group_of_heartbeat(shard, request, may_create=is_joining)
+    check_size(shard, found.group, message.member_id, message.instance_id)
+    member_id = message.member_id or format_uuid(random_uuid(shard.entropy))
+    member, replaced = _member(found, member_id, message)
+    updated = _described(member, request)
+    change = MemberChange(shard, now_ms, request, found.group, member, updated, found.records, found.group.epoch)
+    if replaced is not None:
+        change.replace_static(replaced)
+    have_names_changed = change.describe()
+    regex_change = regexes.update(change)
+    change.has_subscription_changed = have_names_changed or regex_change is not RegexChange.NONE
+    change.update_epoch(bump=have_names_changed or regex_change is RegexChange.RESOLVED)
+    return change
+
+
+def _member(
+    found: migration.FoundGroup, member_id: str, message: ConsumerGroupHeartbeatRequest
+) -> tuple[Member, Member | None]:
+    """The member as it was, and the one whose place it takes, if any."""
+    group, instance_id = found.group, message.instance_id
+    is_joining = message.member_epoch == JOINING_EPOCH
+    if instance_id is None:
+        member = group.members.get(member_id, Member(member_id)) if is_joining else group.member(member_id)
+    elif not is_joining:
+        member = known_static(group, member_id, instance_id)
+    else:
+        former = group.static_member(instance_id)
+        if former is None:
+            return group.members.get(member_id, Member(member_id)), None
+        if not former.is_classic:
+            check_released(former, instance_id)
+        return renamed(former, member_id), former
+    check_epoch(member, message.member_epoch, message.topic_partitions)
+    return member, None
+
+
+def _described(member: Member, request: CoordinatorRequest) -> Member:
+    """What a heartbeat does not say is as it was. Mostly that is everything, and the member stays the very same."""
+    message: ConsumerGroupHeartbeatRequest = request.message
+    is_same_client = request.client_id == member.client_id and request.client_host == member.client_host
+    is_same = is_same_client and message.instance_id in (None, member.instance_id) and not member.is_classic
+    if is_same and _says_nothing(message):
+        return member
+    names, regex, timeout_ms = (
+        message.subscribed_topic_names,
+        message.subscribed_topic_regex,
+        message.rebalance_timeout_ms,
+    )
+    return replace(
+        member,
+        instance_id=member.instance_id if message.instance_id is None else message.instance_id,
+        rack_id=member.rack_id if message.rack_id is None else message.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        client_id=request.client_id,
+        client_host=request.client_host,
+        topics=member.topics if names is None else sorted_names(names),
+        regex=member.regex if regex is None else regex,
+        server_assignor=member.server_assignor if message.server_assignor is None else message.server_assignor,
+        classic=None,
+    )
+
+
+def _says_nothing(message: ConsumerGroupHeartbeatRequest) -> bool:
+    """Of the member itself, who it is apart."""
+    return (
+        message.subscribed_topic_names is None
+        and message.subscribed_topic_regex is None
+        and message.rebalance_timeout_ms == -1
+        and message.server_assignor is None
+        and message.rack_id is None
+    )
+
+
+def _finish(change: MemberChange, targeted: target.Targeted) -> Result:
+    message: ConsumerGroupHeartbeatRequest = change.request.message
+    target_epoch, member_target = targeted
+    change.reconcile(target_epoch, member_target, message.topic_partitions)
+    limits.check_records(change.shard, change.records)
+    timeouts.keep_session(change.shard, change.now_ms, change.group, change.updated)
+    migration.upgraded(change)
+    return Result(change.records, _response(change), answers=change.answers)
+
+
+def _response(change: MemberChange) -> ConsumerGroupHeartbeatResponse:
+    message: ConsumerGroupHeartbeatRequest = change.request.message
+    updated = change.updated
+    has_changed = updated is not change.member and updated.assigned != change.member.assigned
+    wants_all = message.member_epoch == JOINING_EPOCH or _is_full(message)
+    return ConsumerGroupHeartbeatResponse(
+        throttle_time_ms=0,
+        error_code=0,
+        member_id=updated.member_id,
+        member_epoch=updated.epoch,
+        heartbeat_interval_ms=change.group.settings(change.shard).consumer_heartbeat_interval_ms,
+        assignment=_assignment(updated.assigned) if has_changed or wants_all else None,
+    )
+
+
+def _is_full(message: ConsumerGroupHeartbeatRequest) -> bool:
+    """A member says everything when it joins, and after it has missed an answer: then it has to hear everything."""
+    subscribes = message.subscribed_topic_names is not None or message.subscribed_topic_regex is not None
+    return message.rebalance_timeout_ms != -1 and subscribes and message.topic_partitions is not None
+
+
+def _assignment(assigned: Assigned) -> Assignment:
+    topics = [TopicPartitions(topic_id=topic_id, partitions=sorted(epochs)) for topic_id, epochs in assigned.items()]
+    return Assignment(topic_partitions=topics)
+
+
+def _refusal(error: ApiError) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(
+        throttle_time_ms=0,
+        error_code=error.code,
+        error_message=error.message,
+        member_epoch=0,
+        heartbeat_interval_ms=0,
+    )

@@ -1,0 +1,58 @@
+"""No record may be larger than the log takes: what would not fit is refused before anything is decided by it."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from tidelog.coordinator.group.records.consumer import (
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberValue,
+    TopicPartition,
+    TopicPartitions,
+)
+from tidelog.coordinator.group.shard import GroupShard
+from tidelog.coordinator.record_framing import encode_key, encode_value
+from tidelog.model.decisions import Record
+from tidelog.model.errors import ApiError, ErrorCode
+
+# A batch's and a record's own fields, and those of a value that do not grow.
+_OVERHEAD_BYTES: Final = 200
+
+
+def check_records(shard: GroupShard, records: Iterable[Record]) -> None:
+    """Encodes only what may be too large by a generous guess."""
+    for message, version in records:
+        if _guess(message.value) <= shard.max_record_bytes:
+            continue
+        size = len(encode_key(message.key)) + len(encode_value(message.value, version) or b"") + _OVERHEAD_BYTES
+        if size > shard.max_record_bytes:
+            why = f"a record of {size} bytes is more than the offsets topic takes"
+            raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, why)
+
+
+def _guess(value: Any) -> int:
+    match value:
+        case ConsumerGroupMemberMetadataValue():
+            classic = value.classic_member_metadata
+            protocols = [] if classic is None else classic.supported_protocols
+            metadata = sum(4 * len(protocol.name) + len(protocol.metadata) + 10 for protocol in protocols)
+            texts = (value.subscribed_topic_regex, value.client_id, value.rack_id, value.instance_id)
+            return _texts(value.subscribed_topic_names) + _texts(text or "" for text in texts) + metadata
+        case ConsumerGroupTargetAssignmentMemberValue():
+            return _partitions(value.topic_partitions)
+        case ConsumerGroupCurrentMemberAssignmentValue():
+            return _partitions(value.assigned_partitions) + _partitions(value.partitions_pending_revocation)
+        case ConsumerGroupRegularExpressionValue():
+            return _texts(value.topics)
+    return 0
+
+
+def _texts(texts: Iterable[str]) -> int:
+    """At most four bytes a character."""
+    return _OVERHEAD_BYTES + sum(4 * len(text) + 5 for text in texts)
+
+
+def _partitions(topics: Iterable[TopicPartition | TopicPartitions]) -> int:
+    """An id, and up to two numbers a partition."""
+    return _OVERHEAD_BYTES + sum(40 + 8 * len(topic.partitions) for topic in topics)

@@ -1,0 +1,90 @@
+"""OffsetCommit: a group's positions, from a member or from outside.
+
+Who may commit is the group's to say. One that does not exist is made by whoever claims to be no member of it: a simple
+group, which is only there for its offsets. Compiled by mypyc.
+"""
+
+from typing import Any, Final
+
+from tidelog.coordinator.group.offsets.commit_request import Requested, answer_each, refuse
+from tidelog.coordinator.group.offsets.records import NO_EXPIRY, Commit, commit_records
+from tidelog.coordinator.group.shard import CommitPartitionCheck, GroupShard
+from tidelog.coordinator.requests import CoordinatorRequest
+from tidelog.metadata.topics import Topic
+from tidelog.model.decisions import Record, Result
+from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+# From these versions on.
+NAMES_MISSING_GROUPS: Final = 9
+BY_TOPIC_ID: Final = 10
+DEFAULT_RETENTION: Final = -1  # the broker's own
+NOT_A_MEMBER: Final = -1
+
+
+def commit_offsets(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result:
+    message: OffsetCommitRequest = request.message
+    topics, requested = _answer_each(shard, message, request.api_version)
+    records: list[Record] = []
+    if requested:
+        try:
+            records = _decide(shard, now_ms, request, requested)
+        except ApiError as refused:
+            refuse(requested, refused.code)
+    return Result(records, OffsetCommitResponse(topics=topics))
+
+
+def _answer_each(
+    shard: GroupShard, message: OffsetCommitRequest, api_version: int
+) -> tuple[list[Any], list[Requested]]:
+    topics = shard.image.topics
+    if api_version >= BY_TOPIC_ID:
+        by_id = topics.by_id
+        return answer_each(
+            message.topics,
+            lambda asked: by_id.get(asked.topic_id),
+            _response_topic,
+            OffsetCommitResponsePartition,
+            ErrorCode.UNKNOWN_TOPIC_ID,
+        )
+    by_name = topics.by_name
+    return answer_each(
+        message.topics, lambda asked: by_name.get(asked.name), _response_topic, OffsetCommitResponsePartition
+    )
+
+
+def _response_topic(asked: Any, topic: Topic | None, partitions: list[Any]) -> OffsetCommitResponseTopic:
+    if topic is None:
+        return OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=partitions)
+    return OffsetCommitResponseTopic(name=topic.name, topic_id=topic.id, partitions=partitions)
+
+
+def _decide(shard: GroupShard, now_ms: int, request: CoordinatorRequest, requested: list[Requested]) -> list[Record]:
+    message: OffsetCommitRequest = request.message
+    check = _validate(shard, now_ms, message, request.api_version)
+    retention_ms = message.retention_time_ms
+    expire_timestamp = NO_EXPIRY if retention_ms == DEFAULT_RETENTION else request.wall_ms + retention_ms
+    commit = Commit(message.group_id, request.wall_ms, expire_timestamp, has_topic_ids=True)
+    return commit_records(shard, commit, requested, check)
+
+
+def _validate(
+    shard: GroupShard, now_ms: int, message: OffsetCommitRequest, api_version: int
+) -> CommitPartitionCheck | None:
+    generation = message.generation_id_or_member_epoch
+    group = shard.groups.get(message.group_id)
+    if group is None:
+        if generation <= NOT_A_MEMBER:
+            return None
+        is_named = api_version >= NAMES_MISSING_GROUPS
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND if is_named else ErrorCode.ILLEGAL_GENERATION)
+    check = group.validate_offset_commit(
+        message.member_id, message.group_instance_id, generation, is_transactional=False, api_version=api_version
+    )
+    group.after_offset_commit(now_ms, message.member_id)
+    return check

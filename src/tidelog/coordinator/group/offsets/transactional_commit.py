@@ -1,0 +1,82 @@
+"""TxnOffsetCommit: positions that count when the producer's transaction is committed; and the markers that end it.
+
+Whether the transaction is there, and this partition part of it, the server has asked its coordinator before. The log
+refuses what a fenced producer or coordinator writes, before it is replayed.
+"""
+
+from typing import Any, Final
+
+from tidelog.coordinator.group.offsets.commit_request import Requested, answer_each, refuse
+from tidelog.coordinator.group.offsets.records import NO_EXPIRY, Commit, commit_records
+from tidelog.coordinator.group.shard import CommitPartitionCheck, GroupShard
+from tidelog.coordinator.requests import CoordinatorRequest, TransactionalKeyValue, TransactionMarker
+from tidelog.metadata.topics import Topic
+from tidelog.model.decisions import Record, Result
+from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+NOT_A_MEMBER: Final = -1
+
+
+def commit_in_transaction(shard: GroupShard, _now_ms: int, request: CoordinatorRequest) -> Result:
+    message: TxnOffsetCommitRequest = request.message
+    by_name = shard.image.topics.by_name
+    topics, requested = answer_each(
+        message.topics, lambda asked: by_name.get(asked.name), _response_topic, TxnOffsetCommitResponsePartition
+    )
+    records: list[Record] = []
+    if requested:
+        try:
+            records = _decide(shard, request, requested)
+        except ApiError as refused:
+            refuse(requested, _as_producers_know_it(refused.code))
+    return Result(records, TxnOffsetCommitResponse(throttle_time_ms=0, topics=topics))
+
+
+def end_transaction(_shard: GroupShard, _now_ms: int, request: CoordinatorRequest) -> Result:
+    marker: TransactionMarker = request.message
+    return Result([(marker, 0)], None)
+
+
+def _response_topic(asked: Any, _topic: Topic | None, partitions: list[Any]) -> TxnOffsetCommitResponseTopic:
+    return TxnOffsetCommitResponseTopic(name=asked.name, partitions=partitions)
+
+
+def _decide(shard: GroupShard, request: CoordinatorRequest, requested: list[Requested]) -> list[Record]:
+    message: TxnOffsetCommitRequest = request.message
+    if not message.group_id:
+        raise ApiError(ErrorCode.INVALID_GROUP_ID)
+    check = _validate(shard, message, request.api_version)
+    # Kafka writes no topic id here; without one an offset fits whatever topic has the name.
+    commit = Commit(message.group_id, request.wall_ms, NO_EXPIRY, has_topic_ids=False)
+    records = commit_records(shard, commit, requested, check)
+    return [(_staged(message, record), version) for record, version in records]
+
+
+def _staged(message: TxnOffsetCommitRequest, record: Any) -> TransactionalKeyValue:
+    return TransactionalKeyValue(message.producer_id, message.producer_epoch, record.key, record.value)
+
+
+def _validate(shard: GroupShard, message: TxnOffsetCommitRequest, api_version: int) -> CommitPartitionCheck | None:
+    group = shard.groups.get(message.group_id)
+    if group is None:
+        if message.generation_id <= NOT_A_MEMBER:
+            return None
+        raise ApiError(ErrorCode.ILLEGAL_GENERATION)
+    return group.validate_offset_commit(
+        message.member_id,
+        message.group_instance_id,
+        message.generation_id,
+        is_transactional=True,
+        api_version=api_version,
+    )
+
+
+def _as_producers_know_it(code: ErrorCode) -> ErrorCode:
+    """A producer has never heard of member epochs."""
+    return ErrorCode.ILLEGAL_GENERATION if code is ErrorCode.STALE_MEMBER_EPOCH else code

@@ -1,0 +1,89 @@
+"""Batches of a coordinator's log: what is being gathered for one, and how it is written.
+
+Records outside of transactions are gathered over the whole turn. Those of a producer's transaction, and the marker that
+ends it, are batches of their own: the log checks each against what it knows of the producer, and may say no.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tidelog.coordinator.record_framing import encode_key, encode_value
+from tidelog.model.ids import NO_PRODUCER_ID
+from tidelog.records.builder import BatchBuilder, BatchOptions
+from tidelog.records.compression import CompressionType, compress
+from tidelog.records.control import EndTransactionMarker
+from tidelog.records.header import (
+    BATCH_OVERHEAD,
+    NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    TRANSACTIONAL_FLAG,
+)
+from tidelog.records.kernels_encode import seal
+from tidelog.server.coordinator_bytes import RECORD_OVERHEAD, encode_records
+
+ONE_RECORD_OVERHEAD: Final = BATCH_OVERHEAD + RECORD_OVERHEAD
+
+
+@dataclass(slots=True)
+class Draft:
+    """A batch to be: `size_bytes` is an upper bound of what it will take."""
+
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    keys: list[bytes] = field(default_factory=list)
+    values: list[bytes | None] = field(default_factory=list)
+    size_bytes: int = BATCH_OVERHEAD
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.producer_id != NO_PRODUCER_ID
+
+    def add(self, key: Any, value: Any, version: int) -> None:
+        encoded_key, encoded_value = encode_key(key), encode_value(value, version)
+        self.keys.append(encoded_key)
+        self.values.append(encoded_value)
+        self.size_bytes += RECORD_OVERHEAD + len(encoded_key) + (0 if encoded_value is None else len(encoded_value))
+
+    def is_like(self, other: "Draft") -> bool:
+        """Whether their records may lie in one batch."""
+        return self.producer_id == other.producer_id and self.producer_epoch == other.producer_epoch
+
+    def has_room_for(self, other: "Draft", limit_bytes: int) -> bool:
+        return self.size_bytes + other.size_bytes - BATCH_OVERHEAD <= limit_bytes
+
+    def take_in(self, other: "Draft") -> None:
+        self.keys += other.keys
+        self.values += other.values
+        self.size_bytes += other.size_bytes - BATCH_OVERHEAD
+
+    def build(self, timestamp: int, compression: CompressionType) -> bytes:
+        body = encode_records(self.keys, self.values)
+        attributes = TRANSACTIONAL_FLAG if self.is_transactional else 0
+        if compression is not CompressionType.NONE:
+            compressed = compress(compression, body)
+            if len(compressed) < len(body):  # or it might outgrow what a batch may take
+                body, attributes = compressed, attributes | compression
+        count = len(self.keys)
+        return seal(
+            body,
+            0,
+            NO_PARTITION_LEADER_EPOCH,
+            attributes,
+            count - 1,
+            timestamp,
+            timestamp,
+            self.producer_id,
+            self.producer_epoch,
+            NO_SEQUENCE,  # the log does not hold a coordinator to any
+            count,
+        )
+
+
+def marker_batch(producer_id: int, producer_epoch: int, marker: EndTransactionMarker, timestamp: int) -> bytes:
+    options = BatchOptions(
+        producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True, is_control=True
+    )
+    builder = BatchBuilder(options=options)
+    builder.append_marker(timestamp, marker)
+    return builder.build()

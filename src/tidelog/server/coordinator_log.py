@@ -1,0 +1,184 @@
+"""One partition of a coordinator's topic as the log that a replicated machine writes to (`replicated.ReplicatedLog`).
+
+    append_steps: records -> drafts of batches     commit: -> the partition's log, one write -> the high watermark moves
+
+What a turn decides outside of transactions becomes one batch, or as many as `max.message.bytes` makes it. A decision
+whose records must become visible together is never cut: where it does not fit into one batch it is refused. Batches of
+transactions and markers go to the log at once, since the log may refuse them (a fenced producer, a transaction that
+nobody has verified), and a machine must hear of that before it has replayed them.
+
+Whoever has a group's offsets committed inside of a transaction verifies that first: `ProducerState.start_verification`
+on this partition's log, then a question to the transaction coordinator, then the machine. The guard is found here, by
+its producer; a marker that came in between has taken it away, and the late commit is refused.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from tidelog.coordinator.requests import LogMessage, TransactionalKeyValue, TransactionMarker
+from tidelog.model.errors import ErrorCode
+from tidelog.model.ids import NO_PRODUCER_ID
+from tidelog.records.compression import CompressionType
+from tidelog.records.control import EndTransactionMarker
+from tidelog.server.coordinator_batches import ONE_RECORD_OVERHEAD, Draft, marker_batch
+from tidelog.server.partition import Partition
+from tidelog.server.replicated import AppendRefused
+from tidelog.storage.appended import AppendOrigin, Refused
+from tidelog.storage.log_append import Append
+
+if TYPE_CHECKING:
+    from tidelog.server.broker import Broker
+
+# Encoded between two yields: about a millisecond of work.
+RECORDS_A_SLICE: Final = 250
+
+VersionedMessage: TypeAlias = tuple[LogMessage, int]
+Part: TypeAlias = Draft | TransactionMarker
+
+
+def batch_bytes_max(partition: Partition) -> int:
+    rules = partition.log.rules
+    return min(rules.max_message_bytes, rules.segment_bytes_max)
+
+
+def record_bytes_max(partition: Partition) -> int:
+    """Of a key and a value together: what fits into a batch alone."""
+    return batch_bytes_max(partition) - ONE_RECORD_OVERHEAD
+
+
+class CoordinatorLog:
+    def __init__(self, broker: "Broker", partition: Partition, compression: Callable[[], CompressionType]) -> None:
+        self._broker = broker
+        self._partition = partition
+        self._compression = compression
+        self._open: Draft | None = None  # to be filled until the end of the turn
+        self._appends: list[Append] = []  # staged in the log
+        self._is_refused = False  # the log took something not, and must take nothing of this turn
+
+    @property
+    def end_offset(self) -> int:
+        end_offset = self._appends[-1].last_offset + 1 if self._appends else self._partition.log.log_end_offset
+        return end_offset if self._open is None else end_offset + len(self._open.keys)
+
+    @property
+    def high_watermark(self) -> int:
+        return self._partition.log.high_watermark
+
+    # Staging
+
+    def append_steps(
+        self, records: Sequence[VersionedMessage], wall_ms: int, *, is_atomic: bool
+    ) -> Generator[None, None, None]:
+        limit_bytes = batch_bytes_max(self._partition)
+        parts = yield from _parts(records, limit_bytes)
+        if is_atomic and len(parts) > 1:
+            raise AppendRefused(f"{len(records)} records do not fit into one batch of {limit_bytes} bytes")
+        for index, part in enumerate(parts):
+            if isinstance(part, Draft) and not part.is_transactional:
+                self._gather(part, limit_bytes, wall_ms)
+            else:
+                refused = self._append_at_once(part, wall_ms)
+                if refused is not None:
+                    assert index == 0, "a log that takes the first batch of a producer takes the next"
+                    raise AppendRefused(refused.message, refused.code)
+
+    def _gather(self, draft: Draft, limit_bytes: int, wall_ms: int) -> None:
+        into = self._open
+        if into is not None and into.has_room_for(draft, limit_bytes):
+            into.take_in(draft)
+        else:
+            self._close_draft(wall_ms)
+            self._open = draft
+
+    def _close_draft(self, wall_ms: int) -> None:
+        draft, self._open = self._open, None
+        if draft is not None and self._append(draft.build(wall_ms, self._compression()), wall_ms) is not None:
+            self._is_refused = True
+
+    def _append_at_once(self, part: Part, wall_ms: int) -> Refused | None:
+        self._close_draft(wall_ms)
+        if isinstance(part, TransactionMarker):
+            marker = EndTransactionMarker(part.committed, part.coordinator_epoch)
+            batch = marker_batch(part.producer_id, part.producer_epoch, marker, wall_ms)
+            return self._append(batch, wall_ms, transaction_version=part.transaction_version)
+        return self._append(part.build(wall_ms, self._compression()), wall_ms, producer_id=part.producer_id)
+
+    def _append(
+        self,
+        batch: bytes,
+        wall_ms: int,
+        producer_id: int = NO_PRODUCER_ID,
+        transaction_version: int | None = None,
+    ) -> Refused | None:
+        partition, log = self._partition, self._partition.log
+        known = log.producers.verifications.get(producer_id)
+        append = log.append_as_leader(
+            memoryview(bytearray(batch)),
+            0,
+            len(batch),
+            partition.leader_epoch,
+            wall_ms,
+            AppendOrigin.COORDINATOR,
+            guard=None if known is None else known.guard,
+            transaction_version=transaction_version,
+        )
+        if isinstance(append, Refused):
+            return append
+        self._appends.append(append)
+        partition.metrics.bytes_in += len(batch)
+        partition.metrics.messages_in += append.last_offset - append.first_offset + 1
+        return None
+
+    # Writing
+
+    def commit(self, _now_ms: int, wall_ms: int) -> bool:
+        """By way of all logs, so that a failure of the disk is noticed by those who look for it."""
+        if self._open is not None:
+            self._close_draft(wall_ms)
+        appends, self._appends = self._appends, []
+        partition, broker = self._partition, self._broker
+        if self._is_refused:
+            self._is_refused = False
+            partition.log.abandon()
+            return False
+        if not appends:
+            return True
+        broker.logs.commit([partition.log], wall_ms)
+        if appends[-1].code is not ErrorCode.NONE:
+            return False
+        if partition.advance():
+            broker.turn.moved[partition] = None
+        return True
+
+
+def _parts(records: Sequence[VersionedMessage], limit_bytes: int) -> Generator[None, None, list[Part]]:
+    """Runs of one kind, each as many batches as it takes."""
+    parts: list[Part] = []
+    for count, (message, version) in enumerate(records, 1):
+        if isinstance(message, TransactionMarker):
+            parts.append(message)
+        else:
+            _add(parts, _draft_of(message, version, limit_bytes), limit_bytes)
+        if count % RECORDS_A_SLICE == 0:
+            yield
+    return parts
+
+
+def _draft_of(message: LogMessage, version: int, limit_bytes: int) -> Draft:
+    assert not isinstance(message, TransactionMarker)
+    draft = (
+        Draft(message.producer_id, message.producer_epoch) if isinstance(message, TransactionalKeyValue) else Draft()
+    )
+    draft.add(message.key, message.value, version)
+    if draft.size_bytes > limit_bytes:
+        name = type(message.key).__name__.removesuffix("Key")
+        raise AppendRefused(f"a {name} record of {draft.size_bytes} bytes, {limit_bytes} are allowed for a batch")
+    return draft
+
+
+def _add(parts: list[Part], draft: Draft, limit_bytes: int) -> None:
+    last = parts[-1] if parts else None
+    if isinstance(last, Draft) and last.is_like(draft) and last.has_room_for(draft, limit_bytes):
+        last.take_in(draft)
+    else:
+        parts.append(draft)

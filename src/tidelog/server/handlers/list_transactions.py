@@ -1,0 +1,119 @@
+"""ListTransactions and DescribeTransactions: the transactions that this broker coordinates.
+
+Both go to the machines, each of which knows the transactional ids of its partition, and the answers are put together.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tidelog.coordinator.transaction.states import STATES_BY_NAME
+from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.protocol.api import ApiKey
+from tidelog.protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TransactionState,
+)
+from tidelog.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from tidelog.server.handlers.transactions import ask, coordinator_request
+from tidelog.server.handling import Handler, RequestContext
+
+if TYPE_CHECKING:
+    from tidelog.server.broker import Broker
+
+
+class _Gathering:
+    """Answers to the parts of a request, by the number of the part; `done` gets them in that order."""
+
+    def __init__(self, count: int, done: Callable[[list[Any]], None]) -> None:
+        self._count = count
+        self._done = done
+        self._answers: dict[int, Any] = {}
+
+    def taker(self, index: int) -> Callable[[Any], None]:
+        def take(answer: Any) -> None:
+            self._answers[index] = answer
+            if len(self._answers) == self._count:
+                self._done([self._answers[each] for each in range(self._count)])
+
+        return take
+
+
+def handle_describe(
+    broker: "Broker", context: RequestContext, body: DescribeTransactionsRequest
+) -> DescribeTransactionsResponse | None:
+    if not body.transactional_ids:
+        return DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=[])
+
+    def done(answers: list[DescribeTransactionsResponse]) -> None:
+        states = [state for answer in answers for state in answer.transaction_states]
+        context.respond(DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states))
+
+    gathering = _Gathering(len(body.transactional_ids), done)
+    for index, transactional_id in enumerate(body.transactional_ids):
+        alone = DescribeTransactionsRequest(transactional_ids=[transactional_id])
+        ask(broker, context, transactional_id, alone, refuse_describe, gathering.taker(index))
+    return None
+
+
+def refuse_describe(
+    body: DescribeTransactionsRequest, code: ErrorCode, _message: str | None
+) -> DescribeTransactionsResponse:
+    states = [
+        TransactionState(
+            error_code=code,
+            transactional_id=transactional_id,
+            transaction_state="",
+            transaction_timeout_ms=0,
+            transaction_start_time_ms=0,
+            producer_id=0,
+            producer_epoch=0,
+            topics=[],
+        )
+        for transactional_id in body.transactional_ids
+    ]
+    return DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states)
+
+
+def handle_list(
+    broker: "Broker", context: RequestContext, body: ListTransactionsRequest
+) -> ListTransactionsResponse | None:
+    coordinators = broker.coordinators.transactions
+    partitions = coordinators.partitions()
+    unknown = [name for name in dict.fromkeys(body.state_filters) if name not in STATES_BY_NAME]
+
+    def done(answers: list[Any]) -> None:
+        context.respond(_merged(answers, unknown))
+
+    if not partitions:
+        return _merged([], unknown)
+    gathering = _Gathering(len(partitions), done)
+    for index, partition in enumerate(partitions):
+        coordinators.submit_to(partition, coordinator_request(broker, context, body), gathering.taker(index))
+    return None
+
+
+def _merged(answers: list[Any], unknown: list[str]) -> ListTransactionsResponse:
+    """What one of them can not tell makes the list wrong: a coordinator that is loading, a pattern that is none."""
+    merged = ListTransactionsResponse(
+        throttle_time_ms=0, error_code=ErrorCode.NONE, unknown_state_filters=unknown, transaction_states=[]
+    )
+    for answer in answers:
+        if isinstance(answer, ListTransactionsResponse):
+            code = answer.error_code
+            merged.transaction_states += answer.transaction_states
+        else:
+            code = answer.code if isinstance(answer, ApiError) else answer
+        if code and code != ErrorCode.NOT_COORDINATOR:  # that one has just moved: another broker lists it
+            return refuse_list(None, ErrorCode(code), None)
+    return merged
+
+
+def refuse_list(_body: object, code: ErrorCode, _message: str | None) -> ListTransactionsResponse:
+    return ListTransactionsResponse(
+        throttle_time_ms=0, error_code=code, unknown_state_filters=[], transaction_states=[]
+    )
+
+
+DESCRIBE_TRANSACTIONS = Handler(ApiKey.DESCRIBE_TRANSACTIONS, handle_describe, refuse_describe)
+LIST_TRANSACTIONS = Handler(ApiKey.LIST_TRANSACTIONS, handle_list, refuse_list)

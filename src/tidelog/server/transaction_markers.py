@@ -1,0 +1,173 @@
+"""Transaction markers on their way into the logs that this broker leads.
+
+One control batch for each producer and partition, written as the coordinator's word (`AppendOrigin.COORDINATOR`) and
+acknowledged like a produce request with acks=all: until the high watermark has passed it, a marker may still be lost.
+A partition of `__consumer_offsets` belongs to a group coordinator: its machine writes the marker, and by that moves the
+offsets that were staged in the transaction.
+
+The transaction coordinator of this node (`transactions`), those of other brokers and an operator who aborts a hanging
+transaction (`handlers.write_txn_markers`) all come through here.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from tidelog.config.settings.listeners import REQUEST_TIMEOUT_MS
+from tidelog.coordinator.requests import CoordinatorRequest, TransactionMarker
+from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.model.ids import TopicPartition
+from tidelog.records.control import EndTransactionMarker
+from tidelog.server.coordinator_batches import marker_batch
+from tidelog.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from tidelog.server.partition import ALL_REPLICAS, Partition
+from tidelog.storage.appended import AppendOrigin, Refused
+from tidelog.storage.log_append import Append
+
+if TYPE_CHECKING:
+    from tidelog.server.broker import Broker
+
+Written = Callable[[dict[TopicPartition, ErrorCode]], None]
+
+# Said of a group coordinator; who asks for markers understands it of a partition.
+_NOT_READY = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+)
+
+
+class MarkerWrite:
+    """One producer's marker for several partitions. `written` is called once, with the outcome of each."""
+
+    __slots__ = ("_asked", "_broker", "_bytes", "_marker", "_outcomes", "_places", "_staged", "_written", "is_done")
+
+    def __init__(self, broker: "Broker", marker: TransactionMarker, written: Written) -> None:
+        self._broker = broker
+        self._marker = marker
+        self._written = written
+        self._bytes: bytes | None = None
+        self._places: list[TopicPartition] = []
+        self._staged: dict[TopicPartition, tuple[Partition, Append]] = {}
+        self._asked: dict[TopicPartition, None] = {}  # of a group coordinator
+        self._outcomes: dict[TopicPartition, ErrorCode] = {}
+        self.is_done = False
+
+    def begin(self, partitions: Iterable[TopicPartition]) -> None:
+        self._places = list(dict.fromkeys(partitions))
+        for place in self._places:
+            partition = self._led(place)
+            if isinstance(partition, ErrorCode):
+                self._outcomes[place] = partition
+            elif place.topic == CONSUMER_OFFSETS:
+                self._ask_group_coordinator(place)
+            else:
+                self._append(place, partition)
+        if self._staged:
+            self._broker.transactions.staged.append(self)
+        self._finish_if_complete()
+
+    # Into a log
+
+    def _append(self, place: TopicPartition, partition: Partition) -> None:
+        if partition.is_under_min_isr:
+            self._outcomes[place] = ErrorCode.NOT_ENOUGH_REPLICAS
+            return
+        turn = self._broker.turn
+        batch = self._batch(turn.wall_ms)
+        outcome = partition.log.append_as_leader(
+            batch,
+            0,
+            len(batch),
+            partition.leader_epoch,
+            turn.wall_ms,
+            AppendOrigin.COORDINATOR,
+            transaction_version=self._marker.transaction_version,
+        )
+        if isinstance(outcome, Refused):
+            self._outcomes[place] = outcome.code
+        else:
+            turn.appended[partition] = None
+            self._staged[place] = (partition, outcome)
+
+    def _batch(self, wall_ms: int) -> memoryview:
+        """Each log gets a copy: its place is patched into it."""
+        marker = self._marker
+        if self._bytes is None:
+            end = EndTransactionMarker(marker.committed, marker.coordinator_epoch)
+            self._bytes = marker_batch(marker.producer_id, marker.producer_epoch, end, wall_ms)
+        return memoryview(bytearray(self._bytes))
+
+    def _led(self, place: TopicPartition) -> Partition | ErrorCode:
+        """The log of the transaction coordinator is its own alone: nobody else's transaction is in it."""
+        if self._marker.producer_id < 0 or self._marker.producer_epoch < 0:
+            return ErrorCode.INVALID_REQUEST
+        partition = self._broker.partition_of(place)
+        if partition is None or not partition.is_online or place.topic == TRANSACTION_STATE:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return partition if partition.is_leader else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    @property
+    def partitions(self) -> list[Partition]:
+        """Those whose logs are to be written."""
+        return [partition for partition, _append in self._staged.values()]
+
+    def settle(self) -> None:
+        """Everything is written: done, or waiting."""
+        if self.try_complete():
+            return
+        broker = self._broker
+        broker.purgatory.add(self, broker.turn.monotonic_ms + broker.config.get(REQUEST_TIMEOUT_MS))
+        for partition in self.partitions:
+            partition.produce_waiters[self] = None
+
+    def try_complete(self) -> bool:
+        for place, (partition, append) in list(self._staged.items()):
+            code = _outcome(partition, append)
+            if code is not None:
+                del self._staged[place]
+                self._outcomes[place] = code
+        self._finish_if_complete()
+        return not self._staged
+
+    def is_abandoned(self) -> bool:
+        return False
+
+    def expire(self) -> None:
+        self._outcomes.update(dict.fromkeys(self._staged, ErrorCode.REQUEST_TIMED_OUT))
+        self._staged.clear()
+        self._finish_if_complete()
+
+    # To a group coordinator
+
+    def _ask_group_coordinator(self, place: TopicPartition) -> None:
+        def reply(answer: Any) -> None:
+            del self._asked[place]
+            self._outcomes[place] = _code_of(answer)
+            self._finish_if_complete()
+
+        self._asked[place] = None
+        request = CoordinatorRequest(self._marker, 0, self._broker.turn.wall_ms)
+        self._broker.coordinators.groups.submit_to(place.partition, request, reply)
+
+    def _finish_if_complete(self) -> None:
+        if not self.is_done and not self._staged and not self._asked:
+            self.is_done = True
+            self._written({place: self._outcomes[place] for place in self._places})
+
+
+def _outcome(partition: Partition, append: Append) -> ErrorCode | None:
+    """None: to be waited for."""
+    if append.code is not ErrorCode.NONE:
+        return append.code or ErrorCode.KAFKA_STORAGE_ERROR
+    if append.last_offset < partition.acknowledged_to(ALL_REPLICAS):
+        return ErrorCode.NONE
+    if not partition.is_leader:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return None if partition.is_online else ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def _code_of(answer: Any) -> ErrorCode:
+    code = answer.code if isinstance(answer, ApiError) else answer
+    if not isinstance(code, ErrorCode):
+        return ErrorCode.NONE
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if code in _NOT_READY else code
