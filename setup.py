@@ -65,6 +65,12 @@ COMPILED = [
     "src/tidelog/io/sending.py",
     "src/tidelog/io/reactor.py",
     "src/tidelog/client/kernels_murmur2.py",
+    "src/tidelog/coordinator/group/offset_bytes.py",
+    "src/tidelog/coordinator/group/offsets/offset_and_metadata.py",
+    "src/tidelog/coordinator/group/offsets/offsets.py",
+    "src/tidelog/coordinator/group/offsets/commit_request.py",
+    "src/tidelog/coordinator/group/offsets/records.py",
+    "src/tidelog/coordinator/group/offsets/commit.py",
 ]
 MANIFEST = Path("src/tidelog/_compiled.json")
 

@@ -10,39 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.broker.conftest import Run
 
 from tidelog.cli.main import main
 
 TIDELOG = str(Path(sys.executable).parent / "tidelog")
-Run = Callable[..., list[Any]]
-
-
-@pytest.fixture
-def run(bootstrap: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A command with --json, which has to succeed; gives its objects."""
-    monkeypatch.setenv("TIDELOG_BOOTSTRAP", bootstrap)
-
-    def run(*arguments: str) -> list[Any]:
-        capsys.readouterr()
-        assert main([*arguments, "--json"]) == 0, capsys.readouterr().err
-        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-
-    return run
-
-
-@pytest.fixture
-def fails(run: Run, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """A command that has to fail with this code; gives what it said."""
-
-    def fails(code: int, *arguments: str) -> str:
-        capsys.readouterr()
-        assert main(list(arguments)) == code
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        assert captured.out == ""
-        return captured.err
-
-    return fails
 
 
 def produce(run: Run, topic: str, tmp_path: Path, text: str, *options: str) -> None:

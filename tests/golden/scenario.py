@@ -5,19 +5,20 @@ read the difference as you would read code.
 """
 
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tidelog.coordinator.group.consumer.member import MemberState
+from tests.golden.literals import WALL_START_MS, TopicIds, build, parse_fields, write_fields
+from tests.golden.telling import OUTPUT, effect_text, record_text, tree, wrapped_lines
+from tests.golden.world import World
+
 from tidelog.coordinator.group.records import GROUP_RECORDS
-from tidelog.coordinator.group.records.consumer import ConsumerGroupCurrentMemberAssignmentValue
-from tidelog.coordinator.requests import CoordinatorRequest, KeyValue, TransactionalKeyValue, TransactionMarker
+from tidelog.coordinator.requests import CoordinatorRequest, KeyValue, TransactionMarker
 from tidelog.coordinator.transaction.records import TRANSACTION_RECORDS
 from tidelog.coordinator.transaction.requests import MarkersWritten
-from tidelog.coordinator.transaction.states import STATE_NAMES, STATES_BY_NAME, TransactionState
+from tidelog.coordinator.transaction.states import STATES_BY_NAME
 from tidelog.metadata.configs import ResourceType
 from tidelog.metadata.records.cluster import ConfigRecord
 from tidelog.metadata.records.topics import PartitionRecord, RemoveTopicRecord, TopicRecord
@@ -27,25 +28,9 @@ from tidelog.model.ids import TopicPartition, Uuid, format_uuid
 from tidelog.protocol.codec import decode_exact, encode
 from tidelog.protocol.messages.registry import APIS, REQUESTS
 
-from tests.golden.literals import (
-    CARRIED_IN,
-    WALL_START_MS,
-    TopicIds,
-    build,
-    parse_fields,
-    write_bytes,
-    write_fields,
-    write_value,
-)
-from tests.golden.world import World
-
-OUTPUT = "    "
 UNITS_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 API_KEYS = {api.name: key for key, api in APIS.items()}
 LOGGED = [*GROUP_RECORDS.values(), *TRANSACTION_RECORDS.values()]
-STATUS = re.compile(r"transaction_status=(\d)")
-WIDTH = 118
-HEX = re.compile(r"([0-9a-f]{2})+")
 INTERNAL = {"MarkersWritten": MarkersWritten, "TransactionMarker": TransactionMarker}
 
 
@@ -182,8 +167,8 @@ class Run:
 
     def _ask(self, text: str) -> None:
         client, api, *rest = text.split(None, 2)
-        for value, name in self._names.items():
-            rest = [each.replace(name, value) for each in rest] if name.startswith("$") else rest
+        members = {name: value for value, name in self._names.items()}
+        rest = [re.sub(r"\$\w+", lambda found: members.get(found[0], found[0]), each) for each in rest]
         asked = Asked(client, api, 0)
         if api in INTERNAL:
             message = _internal(api, parse_fields("".join(rest)))
@@ -202,7 +187,7 @@ class Run:
     def _came(self) -> list[str]:
         log = self.world.log
         lines = [
-            f"+ {_record(log.through_bytes(message, version), version)}"
+            f"+ {record_text(log.through_bytes(message, version), version)}"
             for message, version in log.written[self._records_seen :]
         ]
         self._records_seen = len(log.written)
@@ -210,7 +195,7 @@ class Run:
             self._asked.remove(asked)
             lines += self._answered(asked, *asked.heard)
         effects, self.world.effects[:] = list(self.world.effects), []
-        lines += [f"! {_effect(each)}" for each in effects]
+        lines += [f"! {effect_text(each)}" for each in effects]
         if self.world.driver.is_idle:
             lines.append("! the coordinator is gone")
         return [self._named(line) for line in lines]
@@ -257,13 +242,15 @@ class Run:
 
     def state(self) -> list[str]:
         self.check_replay()
-        return [self._named(f": {line}") for line in _tree(self.world.machine.printed())]
+        return [self._named(f": {line}") for line in tree(self.world.machine.printed())]
 
     def check_replay(self) -> None:
         """The records alone make the same durable state."""
         world = self.world
         assert world.log.high_watermark == world.log.end_offset, "a scenario ends with everything committed"
-        assert world.durable(world.replayed()) == world.durable(world.machine), "the live state is not what the log says"
+        assert world.durable(world.replayed()) == world.durable(world.machine), (
+            "the live state is not what the log says"
+        )
 
 
 def _partition_record(topic_id: Uuid, partition: int) -> PartitionRecord:
@@ -290,63 +277,6 @@ def _internal(api: str, fields: dict[str, Any]) -> Any:
     return INTERNAL[api](**fields)
 
 
-def _record(message: Any, version: int) -> str:
-    if isinstance(message, TransactionMarker):
-        outcome = "commit" if message.committed else "abort"
-        return f"marker {outcome} producer {message.producer_id}/{message.producer_epoch}"
-    key, value = message.key, message.value
-    told = "gone" if value is None else f"v{version} {STATUS.sub(_status, write_fields(value))}"
-    if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
-        told = told.replace(f" state={value.state}", f" state={MemberState(value.state).name}")
-    name = type(key).__name__.removesuffix("Key")
-    inside = ""
-    if isinstance(message, TransactionalKeyValue):
-        inside = f"in transaction of {message.producer_id}/{message.producer_epoch}: "
-    return f"{inside}{name} {write_fields(key)} = {told}"
-
-
-def _status(found: re.Match[str]) -> str:
-    return f"transaction_status={STATE_NAMES[TransactionState(int(found[1]))]}"
-
-
-def _effect(effect: Any) -> str:
-    fields = effect._asdict()
-    fields["partitions"] = "[" + " ".join(map(str, effect.partitions)) + "]"
-    return f"{type(effect).__name__} " + " ".join(f"{name}={_plain(value)}" for name, value in fields.items())
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) and value.startswith("[") else write_value(value)
-
-
-def _tree(value: Any, key: str = "", indent: int = 0) -> Iterator[str]:
-    """Nested values, one a line where they are plain."""
-    space = "  " * indent
-    if isinstance(value, dict) and value:
-        if key:
-            yield f"{space}{key}"
-        for name, each in value.items():
-            yield from _tree(each, str(name), indent + bool(key))
-    elif isinstance(value, list) and any(isinstance(each, (dict, list)) for each in value):
-        yield f"{space}{key}"
-        for each in value:
-            yield from _tree(each, "-", indent + 1)
-    else:
-        yield f"{space}{key} = {_leaf(value, key)}"
-
-
-def _leaf(value: Any, key: str = "") -> str:
-    if isinstance(value, (list, tuple)):
-        return "[" + " ".join(_leaf(each) for each in value) + "]"
-    if isinstance(value, dict):
-        return "{}"
-    if isinstance(value, str) and (key in CARRIED_IN or value.startswith("00")) and HEX.fullmatch(value):
-        value = bytes.fromhex(value)
-    if isinstance(value, (bytes, memoryview)):
-        return write_bytes(bytes(value), CARRIED_IN.get(key, "subscription"))
-    return write_value(value)
-
-
 def events_of(text: str) -> Iterator[tuple[str, str]]:
     """Each line that is not output, as it stands, and joined with those that it continues on."""
     pending: list[str] = []
@@ -361,14 +291,6 @@ def events_of(text: str) -> Iterator[tuple[str, str]]:
         pending = []
 
 
-def _wrapped(line: str) -> list[str]:
-    if line.startswith(":"):
-        return [OUTPUT + line]
-    return textwrap.wrap(
-        line, WIDTH, initial_indent=OUTPUT, subsequent_indent=OUTPUT + "    ", break_long_words=False, break_on_hyphens=False
-    )
-
-
 def rewritten(path: Path) -> str:
     """The file as this code would write it. AssertionError where the records do not replay to the same state."""
     run = Run(path.parent.name)
@@ -376,6 +298,6 @@ def rewritten(path: Path) -> str:
     for as_it_stands, event in events_of(path.read_text()):
         lines.append(as_it_stands)
         if event and not event.startswith("#"):
-            lines += [wrapped for line in run.event(event) for wrapped in _wrapped(line)]
+            lines += [wrapped for line in run.event(event) for wrapped in wrapped_lines(line)]
     run.check_replay()
     return "\n".join(lines) + "\n"

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-
 from tests.golden.scenario import rewritten
 
 ROOT = Path(__file__).parent / "coordinators"

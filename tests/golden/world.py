@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
+from tests.golden.literals import WALL_START_MS
 from tests.unit.config.files import COMBINED, load
 
 from tidelog.coordinator.group.coordinator import GroupCoordinator
@@ -18,8 +19,6 @@ from tidelog.metadata.image import MetadataImage
 from tidelog.model.decisions import Record
 from tidelog.model.errors import ErrorCode
 from tidelog.server.replicated import Replicated
-
-from tests.golden.literals import WALL_START_MS
 
 MAX_RECORD_BYTES = 1_048_588
 
@@ -56,8 +55,7 @@ class MemoryLog:
 
     def append_steps(self, records: Sequence[Record], _wall_ms: int, *, is_atomic: bool) -> Generator[None, None, None]:
         self._staged += records
-        return
-        yield
+        yield from ()
 
     def commit(self, _now_ms: int, _wall_ms: int) -> bool:
         staged, self._staged = self._staged, []

@@ -10,6 +10,7 @@ from typing import IO, Final
 
 from tidelog.cli.failing import WrongUsage
 from tidelog.cli.places import BEGINNING, END
+from tidelog.client.admin import Admin
 from tidelog.client.client import Client
 from tidelog.client.group_consumer import GroupConsumer
 from tidelog.client.record import EARLIEST, LATEST, ConsumerRecord
@@ -18,6 +19,7 @@ from tidelog.model.ids import TopicPartition
 POLL_MS: Final = 500
 POLL_RECORDS: Final = 500
 COMMIT_MS: Final = 5_000
+STABLE: Final = "Stable"
 
 
 class GroupReader:
@@ -56,10 +58,18 @@ class GroupReader:
             left = None if left is None else left - len(records)
             self._output.flush()  # whoever reads us sees a record when it comes
             self._commit_now_and_then()
-            if self._options.exit and self._consumer.is_settled:
+            if self._options.exit and (ends is not None or self._has_its_share()):
                 ends = self._consumer.end_offsets(self._consumer.assignment) if ends is None else ends
                 if self._is_at_end(ends):
                     return
+
+    def _has_its_share(self) -> bool:
+        """The coordinator takes its time to assign: a member that has nothing may yet get something. It knows."""
+        if not self._consumer.is_settled:
+            return False
+        group = Admin(self._client).describe_group(self._options.group)
+        mine = [each.assignment for each in group.members if each.member_id == self._consumer.group_metadata.member_id]
+        return group.state == STABLE and mine == [sorted(self._consumer.assignment)]
 
     def _is_at_end(self, ends: dict[TopicPartition, int]) -> bool:
         positions = self._consumer.positions()

@@ -85,7 +85,8 @@ class GroupConsumer(Consumer):
 
     @property
     def is_settled(self) -> bool:
-        """Whether it has the partitions that it is to have, as far as it knows."""
+        """Whether it has the partitions that it is to have, as far as it knows: the coordinator may take a while
+        before it assigns any (`group.consumer.assignment.interval.ms`)."""
         return self._membership is not None and self._membership.member.is_settled
 
     # Offsets

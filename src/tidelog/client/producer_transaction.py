@@ -118,6 +118,8 @@ class ProducerTransaction:
 
     def send_offsets(self, offsets: Offsets, group: GroupMetadata) -> None:
         self.require_open()
+        if not offsets:
+            return  # no coordinator would hear of it, and there would be nothing to end
         assert self.identity is not None, "it is open"
         client, name = self._client, self.transactional_id
         self._has_offsets = True

@@ -32,6 +32,14 @@ def ask_group(
     broker.coordinators.groups.submit(group_id, request, _responding(body, refuse, answer))
 
 
+def ask_transaction(
+    broker: "Broker", context: RequestContext, transactional_id: str, body: Any, refuse: Refuse, answer: Answer
+) -> None:
+    """The coordinator of this transactional id; `answer` gets the response."""
+    request = coordinator_request(broker, context, body)
+    broker.coordinators.transactions.submit(transactional_id, request, _responding(body, refuse, answer))
+
+
 def _responding(body: Any, refuse: Refuse, answer: Answer) -> Answer:
     def reply(said: Any) -> None:
         if isinstance(said, ApiError):

@@ -5,7 +5,7 @@ ends it, are batches of their own: the log checks each against what it knows of 
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from tidelog.coordinator.record_framing import encode_key, encode_value
 from tidelog.model.ids import NO_PRODUCER_ID
@@ -25,6 +25,16 @@ from tidelog.server.coordinator_bytes import RECORD_OVERHEAD, encode_records
 ONE_RECORD_OVERHEAD: Final = BATCH_OVERHEAD + RECORD_OVERHEAD
 
 
+# Key, value, and an upper bound of what they take in a batch.
+EncodedRecord: TypeAlias = tuple[bytes, bytes | None, int]
+
+
+def encode_record(key: Any, value: Any, version: int) -> EncodedRecord:
+    encoded_key, encoded_value = encode_key(key), encode_value(value, version)
+    value_bytes = 0 if encoded_value is None else len(encoded_value)
+    return encoded_key, encoded_value, RECORD_OVERHEAD + len(encoded_key) + value_bytes
+
+
 @dataclass(slots=True)
 class Draft:
     """A batch to be: `size_bytes` is an upper bound of what it will take."""
@@ -39,18 +49,13 @@ class Draft:
     def is_transactional(self) -> bool:
         return self.producer_id != NO_PRODUCER_ID
 
-    def add(self, key: Any, value: Any, version: int) -> None:
-        encoded_key, encoded_value = encode_key(key), encode_value(value, version)
-        self.keys.append(encoded_key)
-        self.values.append(encoded_value)
-        self.size_bytes += RECORD_OVERHEAD + len(encoded_key) + (0 if encoded_value is None else len(encoded_value))
+    def is_of(self, producer_id: int, producer_epoch: int) -> bool:
+        return self.producer_id == producer_id and self.producer_epoch == producer_epoch
 
-    def is_like(self, other: "Draft") -> bool:
-        """Whether their records may lie in one batch."""
-        return self.producer_id == other.producer_id and self.producer_epoch == other.producer_epoch
-
-    def has_room_for(self, other: "Draft", limit_bytes: int) -> bool:
-        return self.size_bytes + other.size_bytes - BATCH_OVERHEAD <= limit_bytes
+    def add(self, record: EncodedRecord) -> None:
+        self.keys.append(record[0])
+        self.values.append(record[1])
+        self.size_bytes += record[2]
 
     def take_in(self, other: "Draft") -> None:
         self.keys += other.keys

@@ -12,6 +12,7 @@ not be read is damage (LoadFailed): to go on without it would be to forget what 
 """
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from tidelog.coordinator.record_framing import RecordTypesById, decode_record
@@ -112,24 +113,25 @@ class Loading:
         positions: list[int] = memoryview(columns.positions).tolist()
         messages: list[LogMessage] = []
         for row in range(len(columns)):
+            if row % MESSAGES_A_SLICE == 0 and row:
+                yield messages
+                messages = []
             at = 4 * row
             is_tombstone = has_tombstones and is_null(columns, row, NULL_VALUE)
             value = None if is_tombstone else data[positions[at + 2] : positions[at + 3]]
             found = self._decode(data[positions[at] : positions[at + 1]], value)
             if found is not None:
                 messages.append(KeyValue(found[0], found[1]))
-            if len(messages) >= MESSAGES_A_SLICE:
-                yield messages
-                messages = []
         yield messages
 
-    def _records(self, batch: RecordBatch) -> Iterator[LogMessage]:
+    def _records(self, batch: RecordBatch) -> Iterator[LogMessage | None]:
+        """None for what is passed over: that takes time, too."""
         header = batch.header
         for record in batch.records():
             found = self._decode(record.key or b"", record.value)
             if found is None:
-                continue
-            if header.is_transactional:
+                yield None
+            elif header.is_transactional:
                 yield TransactionalKeyValue(header.producer_id, header.producer_epoch, found[0], found[1])
             else:
                 yield KeyValue(found[0], found[1])
@@ -171,11 +173,6 @@ def _markers(batch: RecordBatch) -> Iterator[LogMessage]:
             )
 
 
-def _sliced(messages: Iterator[LogMessage]) -> Iterator[list[LogMessage]]:
-    slice_: list[LogMessage] = []
-    for message in messages:
-        slice_.append(message)
-        if len(slice_) >= MESSAGES_A_SLICE:
-            yield slice_
-            slice_ = []
-    yield slice_
+def _sliced(messages: Iterator[LogMessage | None]) -> Iterator[list[LogMessage]]:
+    while slice_ := list(islice(messages, MESSAGES_A_SLICE)):
+        yield [message for message in slice_ if message is not None]

@@ -15,12 +15,19 @@ its producer; a marker that came in between has taken it away, and the late comm
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from tidelog.coordinator.requests import LogMessage, TransactionalKeyValue, TransactionMarker
+from tidelog.coordinator.requests import KeyValue, LogMessage, TransactionalKeyValue, TransactionMarker
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import NO_PRODUCER_ID
 from tidelog.records.compression import CompressionType
 from tidelog.records.control import EndTransactionMarker
-from tidelog.server.coordinator_batches import ONE_RECORD_OVERHEAD, Draft, marker_batch
+from tidelog.records.header import BATCH_OVERHEAD, NO_PRODUCER_EPOCH
+from tidelog.server.coordinator_batches import (
+    ONE_RECORD_OVERHEAD,
+    Draft,
+    EncodedRecord,
+    encode_record,
+    marker_batch,
+)
 from tidelog.server.partition import Partition
 from tidelog.server.replicated import AppendRefused
 from tidelog.storage.appended import AppendOrigin, Refused
@@ -70,6 +77,9 @@ class CoordinatorLog:
         self, records: Sequence[VersionedMessage], wall_ms: int, *, is_atomic: bool
     ) -> Generator[None, None, None]:
         limit_bytes = batch_bytes_max(self._partition)
+        if len(records) == 1 and isinstance(records[0][0], KeyValue):  # nearly always
+            self._gather_one(records[0][0], records[0][1], limit_bytes, wall_ms)
+            return
         parts = yield from _parts(records, limit_bytes)
         if is_atomic and len(parts) > 1:
             raise AppendRefused(f"{len(records)} records do not fit into one batch of {limit_bytes} bytes")
@@ -82,9 +92,17 @@ class CoordinatorLog:
                     assert index == 0, "a log that takes the first batch of a producer takes the next"
                     raise AppendRefused(refused.message, refused.code)
 
+    def _gather_one(self, message: KeyValue, version: int, limit_bytes: int, wall_ms: int) -> None:
+        record = _encoded(message, version, limit_bytes)
+        into = self._open
+        if into is None or into.size_bytes + record[2] > limit_bytes:
+            self._close_draft(wall_ms)
+            into = self._open = Draft()
+        into.add(record)
+
     def _gather(self, draft: Draft, limit_bytes: int, wall_ms: int) -> None:
         into = self._open
-        if into is not None and into.has_room_for(draft, limit_bytes):
+        if into is not None and into.size_bytes + draft.size_bytes - BATCH_OVERHEAD <= limit_bytes:
             into.take_in(draft)
         else:
             self._close_draft(wall_ms)
@@ -158,27 +176,32 @@ def _parts(records: Sequence[VersionedMessage], limit_bytes: int) -> Generator[N
         if isinstance(message, TransactionMarker):
             parts.append(message)
         else:
-            _add(parts, _draft_of(message, version, limit_bytes), limit_bytes)
+            _add(parts, message, version, limit_bytes)
         if count % RECORDS_A_SLICE == 0:
             yield
     return parts
 
 
-def _draft_of(message: LogMessage, version: int, limit_bytes: int) -> Draft:
-    assert not isinstance(message, TransactionMarker)
-    draft = (
-        Draft(message.producer_id, message.producer_epoch) if isinstance(message, TransactionalKeyValue) else Draft()
-    )
-    draft.add(message.key, message.value, version)
-    if draft.size_bytes > limit_bytes:
+def _encoded(message: KeyValue | TransactionalKeyValue, version: int, limit_bytes: int) -> EncodedRecord:
+    record = encode_record(message.key, message.value, version)
+    if BATCH_OVERHEAD + record[2] > limit_bytes:
         name = type(message.key).__name__.removesuffix("Key")
-        raise AppendRefused(f"a {name} record of {draft.size_bytes} bytes, {limit_bytes} are allowed for a batch")
-    return draft
+        raise AppendRefused(f"a {name} record of {record[2]} bytes, {limit_bytes} are allowed for a batch")
+    return record
 
 
-def _add(parts: list[Part], draft: Draft, limit_bytes: int) -> None:
+def _add(parts: list[Part], message: KeyValue | TransactionalKeyValue, version: int, limit_bytes: int) -> None:
+    record = _encoded(message, version, limit_bytes)
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    if isinstance(message, TransactionalKeyValue):
+        producer_id, producer_epoch = message.producer_id, message.producer_epoch
     last = parts[-1] if parts else None
-    if isinstance(last, Draft) and last.is_like(draft) and last.has_room_for(draft, limit_bytes):
-        last.take_in(draft)
-    else:
-        parts.append(draft)
+    if (
+        not isinstance(last, Draft)
+        or not last.is_of(producer_id, producer_epoch)
+        or last.size_bytes + record[2] > limit_bytes
+    ):
+        last = Draft(producer_id, producer_epoch)
+        parts.append(last)
+    last.add(record)

@@ -27,7 +27,6 @@ class Coordinators:
         self.groups = CoordinatorFamily(broker, GROUPS)
         self.transactions = CoordinatorFamily(broker, TRANSACTIONS)
         self.transactions.on_effect = broker.transactions.send_markers
-        self.transactions.on_effect = broker.transactions.send_markers
         self._families: dict[str, CoordinatorFamily[Any]] = {
             GROUPS.topic: self.groups,
             TRANSACTIONS.topic: self.transactions,

@@ -138,8 +138,13 @@ class MarkerSending:
         return False
 
     def expire(self) -> None:
-        """The pause is over. Where the coordinator has gone, the reports go nowhere: whoever loads it sends anew."""
-        self.write(self._left)
+        """The pause is over. Where the coordinator has gone, or begun anew, its successor sends them."""
+        log = self._broker.coordinators.transactions.partition_of(self.effect.transactional_id)
+        if log is None or log.leader_epoch != self.effect.coordinator_epoch:
+            self.is_done = True
+            self._broker.transactions.sent(self)
+        else:
+            self.write(self._left)
 
 
 def _heard(_answer: Any) -> None:

@@ -7,7 +7,7 @@ is checked what the members are told.
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from tests.unit.coordinator.classic.bench import GROUP, RANGE, Bench, Ticket, subscription
@@ -64,7 +64,11 @@ class ClassicGroups(RuleBasedStateMachine):
     def begin(self, delay_ms: int, max_size: int) -> None:
         limits = {"group_initial_rebalance_delay_ms": str(delay_ms), "group_max_size": str(max_size)}
         self.bench = Bench(limits)
-        self.clients: list[Client] = []
+        self.clients = [
+            Client("a", None, 9, PROTOCOLS[0]),
+            Client("b", None, 9, PROTOCOLS[1]),
+            Client("s", "i", 9, RANGE),
+        ]
         self.network: list[Sent] = []
         self.open: list[tuple[Sent, Ticket]] = []
         self.nonces = 0
@@ -84,13 +88,22 @@ class ClassicGroups(RuleBasedStateMachine):
         given = instance if version >= 5 else None
         self.clients.append(Client(f"c{len(self.clients)}", given, version, protocols))
 
-    @rule(data=st.data(), times=st.integers(1, 4))
-    def act(self, data: st.DataObject, times: int) -> None:
-        """Mostly the network works, and the members get on."""
+    @rule(times=st.integers(1, 3), pause_ms=st.sampled_from([0, 3_000]))
+    def get_on(self, times: int, pause_ms: int) -> None:
+        """Mostly the network works."""
         for _ in range(times):
             for client in self.clients:
                 if client.is_alive and client.last is None:
                     self.deliver_now(self.next_request(client))
+            self.bench.advance(pause_ms)
+            self.hear()
+
+    @rule(data=st.data())
+    def try_again(self, data: st.DataObject) -> None:
+        """A client has lost patience with its last request, and sends it, or what it wants now, on a new connection."""
+        alive = [client for client in self.clients if client.is_alive]
+        if alive:
+            self.deliver_now(self.next_request(data.draw(st.sampled_from(alive))))
 
     @rule(data=st.data())
     def send(self, data: st.DataObject) -> None:
@@ -123,24 +136,24 @@ class ClassicGroups(RuleBasedStateMachine):
             self.network.append(Sent(client, LeaveGroupRequest(group_id=GROUP, members=[identity]), 5))
 
     @rule(data=st.data())
-    def die_or_return(self, data: st.DataObject) -> None:
-        if self.clients:
-            client = data.draw(st.sampled_from(self.clients))
-            client.is_alive = not client.is_alive
-            client.last = None
-            client.forget()
+    def start_again(self, data: st.DataObject) -> None:
+        """The process is another, which knows nothing, or there is none for a time."""
+        client = data.draw(st.sampled_from(self.clients))
+        client.is_alive = not client.is_alive or data.draw(st.booleans())
+        client.last = None
+        client.forget()
 
     @rule(data=st.data(), protocols=st.sampled_from(PROTOCOLS))
     def change(self, data: st.DataObject, protocols: tuple[tuple[str, bytes], ...]) -> None:
-        if self.clients:
-            client = data.draw(st.sampled_from(self.clients))
-            client.protocols, client.wants = protocols, "join"
+        client = data.draw(st.sampled_from(self.clients))
+        client.protocols, client.wants = protocols, "join"
 
     @rule(by_ms=st.sampled_from([0, 1, 2_999, 3_000, 9_999, 10_001, 30_000]))
     def wait(self, by_ms: int) -> None:
         self.bench.advance(by_ms)
         self.hear()
 
+    @precondition(lambda self: len(self.bench.log) > 2 * self.coordinator)
     @rule()
     def move(self) -> None:
         """To another coordinator. Who waited asks there."""
@@ -268,4 +281,4 @@ class ClassicGroups(RuleBasedStateMachine):
 
 
 TestClassicGroups = ClassicGroups.TestCase
-TestClassicGroups.settings = settings(max_examples=60, stateful_step_count=40, deadline=None, derandomize=True)
+TestClassicGroups.settings = settings(max_examples=40, stateful_step_count=30, deadline=None, derandomize=True, phases=[Phase.generate])

@@ -150,10 +150,13 @@ class Groups(RuleBasedStateMachine):
         self.bench.advance(by_ms)
 
     def heard(self, client: Client, code: ErrorCode) -> None:
-        """Fenced, or taken for dead: it gives up everything and joins again, unless another has its place."""
+        """Fenced, or taken for dead: it gives up everything and joins again, unless another has its place. Then it is
+        outside, in epoch 0, with which only a join is valid."""
+        told_epoch = client.epoch
         if code is ErrorCode.NONE:
             return
-        assert code in (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID), code
+        outside = ErrorCode.INVALID_REQUEST if told_epoch == 0 else ErrorCode.FENCED_MEMBER_EPOCH
+        assert code in (outside, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID), code
         rejoined = client.join()
         assert rejoined in (ErrorCode.NONE, ErrorCode.UNRELEASED_INSTANCE_ID)
 
@@ -205,8 +208,8 @@ class Groups(RuleBasedStateMachine):
         for client in members.values():
             for topic, partitions in client.assignment.items():
                 owners[topic].update(dict.fromkeys(partitions, client.member_id))
-        for name, topic in self.bench.shard.image.topics.by_name.items():
-            assert sorted(owners[name]) == (topic.partition_ids() if wanted[name] else [])
+        for name, existing in self.bench.shard.image.topics.by_name.items():
+            assert sorted(owners[name]) == (existing.partition_ids() if wanted[name] else [])
             assert all(owner in wanted[name] for owner in owners[name].values())
 
     def readers(self, name: str, members: dict[str, Client]) -> list[str]:

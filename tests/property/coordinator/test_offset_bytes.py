@@ -1,5 +1,5 @@
-"""The hand-made bytes of offsets are those of the codec of all messages, compiled and interpreted; damage is named in the
-same words."""
+"""The hand-made bytes of offsets are those of the codec of all messages, compiled and interpreted, and so is what is
+said of damage."""
 
 import importlib.util
 from types import ModuleType

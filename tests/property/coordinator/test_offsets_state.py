@@ -1,5 +1,5 @@
-"""Random commits, transactions, deletions and expiry. The offsets are those of a twin that only keeps a list of what was
-ever committed, and the machine is at every moment what its log says."""
+"""Random commits, transactions, deletions and expiry. The offsets are those of a twin that only keeps a list of what
+was ever committed, and the machine is at every moment what its log says."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -138,6 +138,10 @@ class OffsetsMachine(RuleBasedStateMachine):
             assert fetch(self.at, group, {topic: list(PARTITIONS) for topic in TOPICS}, stable=True) == stable
             assert self.at.shard.offsets.has_staged(group) == bool(unstable)
             assert group in self.at.shard.groups or not stable
+
+    @invariant()
+    def they_are_counted(self) -> None:
+        assert self.at.shard.offsets.count == sum(len(self.twin.visible(group)) for group in GROUPS)
 
     @invariant()
     def the_state_is_what_the_log_says(self) -> None:

@@ -6,7 +6,7 @@ order. Each record in a partition belongs to what its producer believes to be on
 
 - every transaction is wholly committed or wholly aborted, over all partitions, and what a producer was told is true;
 - nothing is committed that nobody asked to commit;
-- no id and epoch was given to two inits, and who was fenced stayed fenced;
+- no id and epoch was given to two inits, who was fenced stayed fenced, and nobody else is;
 - whatever was decided was completed; the live state is always what the log says.
 
 The old protocol can not tell a delayed EndTxn from one of the next transaction (that is why there is a new one): such
@@ -62,7 +62,9 @@ class Partition:
         producer_id, epoch = transaction.producer
         assert epoch >= self.epochs.get(producer_id, -1), "the coordinator let a fenced producer in"
         self.epochs[producer_id] = epoch
-        self.open.setdefault(producer_id, []).append(transaction)
+        records = self.open.setdefault(producer_id, [])
+        assert all(each is transaction for each in records), "an earlier transaction is still open here"
+        records.append(transaction)
 
     def write_marker(self, marker: SendMarkers) -> ErrorCode:
         known = self.epochs.get(marker.producer_id, -1)
@@ -87,8 +89,8 @@ class QuietScene(Scene):
 
 class Transactions(RuleBasedStateMachine):
     @initialize(
-        epoch=st.sampled_from([0, 32763, 32765]),
-        kinds=st.sampled_from([(True, True), (True, False), (False, True), (False, False)]),
+        epoch=st.sampled_from([0, 32764, 32765, 32765]),
+        kinds=st.sampled_from([(True, True), (True, True), (True, False), (False, True), (False, False)]),
         transaction_version=st.sampled_from([1, 2, 2]),
     )
     def begin(self, epoch: int, kinds: tuple[bool, bool], transaction_version: int) -> None:
@@ -103,6 +105,7 @@ class Transactions(RuleBasedStateMachine):
         self.sent: list[tuple[str, Producer, Transaction | None, dict[str, Any]]] = []
         self.handed: dict[Pair, object] = {}
         self.fenced: dict[Pair, None] = {}
+        self.good: Pair | None = None  # given last, and nothing has happened that could spoil it
 
     # Requests, which may be lost on their way back, or whose decision may be lost with the coordinator
 
@@ -141,6 +144,7 @@ class Transactions(RuleBasedStateMachine):
     def hand_out(self, pair: Pair, because: object) -> None:
         assert self.handed.setdefault(pair, because) == because, f"{pair} was given twice"
         assert pair not in self.fenced
+        assert pair[1] < 32767, "the last epoch is for fencing"
 
     FATES = st.sampled_from(["answered", "answered", "answered", "answer lost", "append fails"])
     WHO = st.integers(0, 1)
@@ -149,6 +153,7 @@ class Transactions(RuleBasedStateMachine):
     @rule(who=WHO, names_itself=st.booleans(), keeps=st.booleans(), fate=FATES)
     def init(self, who: int, names_itself: bool, keeps: bool, fate: str) -> None:
         producer = self.producers[who]
+        self.good = None
         expected = producer.pair if names_itself and producer.pair else (-1, -1)
         kind = "keep" if keeps and producer.is_v2 else "init"
         given = {"expected": expected}
@@ -164,7 +169,7 @@ class Transactions(RuleBasedStateMachine):
         pair, ongoing = answer if kind == "keep" else (answer, (-1, -1))
         self.hand_out(pair, expected if expected != (-1, -1) else object())
         self.fenced |= dict.fromkeys(each for each in self.handed if each != pair)
-        producer.pair = pair
+        producer.pair = self.good = pair
         if ongoing != (-1, -1):
             found = [each for each in self.transactions if each.producer == ongoing]
             producer.transaction = found[-1] if found else Transaction(ongoing)
@@ -193,6 +198,7 @@ class Transactions(RuleBasedStateMachine):
         if code in WAIT:
             return
         if code is not ErrorCode.NONE:
+            assert pair != self.good, "what was given is of no use"
             producer.pair = producer.transaction = None
             return
         assert pair not in self.fenced
@@ -219,6 +225,7 @@ class Transactions(RuleBasedStateMachine):
             return
         producer.transaction, producer.is_keeper = None, False
         if isinstance(answer, ErrorCode):
+            assert pair != self.good, "its own producer is fenced"
             producer.pair = None
             return
         assert transaction.told in (None, transaction.wants)
@@ -229,19 +236,49 @@ class Transactions(RuleBasedStateMachine):
             else:
                 self.hand_out(answer, pair)
                 self.fenced[pair] = None
-                producer.pair = answer
+                producer.pair = self.good = answer
 
-    @rule(who=WHO, names=NAMES, commit=st.booleans(), fate=FATES, rounds=st.integers(1, 3))
-    def transact(self, who: int, names: list[str], commit: bool, fate: str, rounds: int) -> None:
-        """As clients mostly do: one after the other, and nothing goes wrong until the last end."""
+    @rule(
+        who=WHO,
+        names=NAMES,
+        commit=st.booleans(),
+        fate=FATES,
+        rounds=st.integers(1, 3),
+        disturbance=st.sampled_from(["none", "time runs out", "a late end", "one marker"]),
+    )
+    def transact(self, who: int, names: list[str], commit: bool, fate: str, rounds: int, disturbance: str) -> None:
+        """As clients mostly do: one after the other, and little goes wrong until the last end."""
         for left in reversed(range(rounds)):
             if self.producers[who].pair is None:
                 self.init(who, names_itself=False, keeps=False, fate="answered")
                 self.all_markers_arrive()
             self.write(who, names)
-            self.end(who, commit, fate if left == 0 else "answered")
-            if left:
+            if disturbance == "time runs out" and left == 0:
+                self.advance(TIMEOUT_MS + INTERVAL_MS)
                 self.all_markers_arrive()
+                self.write(who, names)
+            elif disturbance == "a late end":
+                self.an_old_end_arrives()
+            self.end(who, commit, fate if left == 0 else "answered")
+            if left and disturbance == "one marker" and self.markers:
+                self.marker_arrives(0)
+            elif left:
+                self.all_markers_arrive()
+
+    def an_old_end_arrives(self) -> None:
+        ends = [each for each in self.sent if each[0] == "end" and each[1].is_v2]
+        if ends:
+            self.good = None
+            self.deliver("end", "answered", **ends[-1][3])
+
+    @rule(who=WHO, names=NAMES, times=st.integers(1, 3), commit=st.booleans(), fate=FATES)
+    def take_over(self, who: int, names: list[str], times: int, commit: bool, fate: str) -> None:
+        """A transaction outlives its producer, and the other one ends it."""
+        if self.producers[1 - who].is_v2:
+            self.write(who, names)
+            for _ in range(times):
+                self.init(1 - who, names_itself=False, keeps=True, fate="answered")
+            self.end(1 - who, commit, fate)
 
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
@@ -254,6 +291,7 @@ class Transactions(RuleBasedStateMachine):
         if kind in ("add", "add_v3"):
             getattr(self.scene, kind)(given["producer"], *given["names"])
         else:
+            self.good = None
             answer = self.deliver(kind, "answered", **given)
             if kind in ("init", "keep") and given["expected"] == (-1, -1) and not isinstance(answer, ErrorCode):
                 pair = answer[0] if kind == "keep" else answer
@@ -262,33 +300,30 @@ class Transactions(RuleBasedStateMachine):
 
     # The world
 
-    @precondition(lambda self: self.markers or self.reports)
+    @precondition(lambda self: self.markers)
     @rule()
     def all_markers_arrive(self) -> None:
         """As they mostly do."""
-        for effect, name in self.markers:
-            self.reports.append((effect, name, self.partitions[name].write_marker(effect)))
-        self.markers.clear()
-        for effect, name, code in self.reports:
-            self.scene.written(effect, code, name)
-        self.reports.clear()
+        while self.markers:
+            self.marker_arrives(0)
 
     @precondition(lambda self: self.markers)
     @rule(data=st.data())
-    def write_marker(self, data: st.DataObject) -> None:
-        effect, name = self.markers.pop(data.draw(st.integers(0, len(self.markers) - 1)))
+    def a_marker_arrives(self, data: st.DataObject) -> None:
+        self.marker_arrives(data.draw(st.integers(0, len(self.markers) - 1)))
+
+    def marker_arrives(self, index: int) -> None:
+        effect, name = self.markers.pop(index)
         code = self.partitions[name].write_marker(effect)
         if effect.coordinator_epoch == self.scene.coordinator_epoch:
             assert code is ErrorCode.NONE
         self.reports.append((effect, name, code))
+        self.scene.written(effect, code, name)
 
     @precondition(lambda self: self.reports)
-    @rule(data=st.data(), again=st.booleans())
-    def report(self, data: st.DataObject, again: bool) -> None:
-        index = data.draw(st.integers(0, len(self.reports) - 1))
-        effect, name, code = self.reports[index]
-        if not again:
-            del self.reports[index]
+    @rule(data=st.data())
+    def a_report_arrives_again(self, data: st.DataObject) -> None:
+        effect, name, code = data.draw(st.sampled_from(self.reports))
         self.scene.written(effect, code, name)
 
     @rule()
@@ -302,6 +337,7 @@ class Transactions(RuleBasedStateMachine):
 
     @rule(ms=st.sampled_from([INTERVAL_MS, TIMEOUT_MS + INTERVAL_MS]))
     def advance(self, ms: int) -> None:
+        self.good = None
         self.scene.advance(ms)
         self.send_markers()
 
@@ -320,7 +356,7 @@ class Transactions(RuleBasedStateMachine):
         self.scene.reload()
         self.send_markers()
         self.all_markers_arrive()
-        assert self.scene.state in AT_REST, "what was decided was not completed"
+        assert self.scene.state() in AT_REST, "what was decided was not completed"
         self.everything_is_whole()
 
     def everything_is_whole(self) -> None:
@@ -334,4 +370,4 @@ class Transactions(RuleBasedStateMachine):
 
 
 TestTransactions = Transactions.TestCase
-TestTransactions.settings = settings(max_examples=60, stateful_step_count=40, deadline=None, derandomize=True)
+TestTransactions.settings = settings(max_examples=150, stateful_step_count=40, deadline=None, derandomize=True)

@@ -72,7 +72,7 @@ def test_what_lasts_is_given_up_with_the_last_that_was_heard() -> None:
 def test_nobody_to_be_found_in_time() -> None:
     client = ScriptedClient(retry_timeout_ms=3_000)
     client.answers["FindCoordinator"] = [coordinator("g", -1, ErrorCode.COORDINATOR_NOT_AVAILABLE)]
-    with pytest.raises(ClientError, match="find the coordinator of group g .*COORDINATOR_NOT_AVAILABLE.*try again"):
+    with pytest.raises(ClientError, match=r"find the coordinator of group g .*COORDINATOR_NOT_AVAILABLE.*try again"):
         Admin(client).describe_group("g")
 
 

@@ -55,15 +55,13 @@ def test_who_is_in_tells_only_what_changed(member: GroupMember) -> None:
     member.request()
     member.accept(answer(1, 0, 1))
     assert member.target == at(0, 1)
-    assert not member.is_settled
     quiet = member.request()
     assert (quiet.member_epoch, quiet.subscribed_topic_names, quiet.topic_partitions) == (1, None, None)
     assert (quiet.rebalance_timeout_ms, quiet.rack_id, quiet.server_assignor) == (-1, None, None)
     member.own(at(1, 0))
-    assert member.has_news
+    assert (member.has_news, member.is_settled) == (True, False)
     assert owned(member.request()) == [0, 1]
-    assert not member.has_news
-    assert member.is_settled
+    assert (member.has_news, member.is_settled) == (False, True)
 
 
 def test_what_it_let_go_of_is_told(member: GroupMember) -> None:

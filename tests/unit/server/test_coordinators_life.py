@@ -58,20 +58,22 @@ def test_one_turn_from_the_request_to_the_answer() -> None:
     assert world.turns == before + 1
 
 
+def admin_client(world: NodeWorld) -> SimClient:
+    """It may write to the cluster's own topics."""
+    client = world.client()
+    client._protocol.client_id = "__admin_client"
+    return client
+
+
 def loading_world(seed: int, *, look_ns: int = 0) -> NodeWorld:
     """Restarted with more in one partition than a turn has time for."""
     world = group_world(seed)
     client = world.client()
     for number in range(3):
         assert commit(client, "g", number, metadata="first") is ErrorCode.NONE
-    log = partition_of(world, "g").log
-    for _ in range(8):  # the same again, as often as it takes
-        batch = batch_of(*([b"\0\0"] * 2 * MESSAGES_A_SLICE), key=b"\x7f\x7f")
-        client.send_bytes(b"")
-        admin = SimClient(world)
-        admin._protocol.client_id = "__admin_client"
-        topic = log.topic_partition
-        assert produced(admin, topic.topic, batch, partition=topic.partition).error_code == 0
+    place = partition_of(world, "g").topic_partition
+    batch = batch_of(*([b"\0\0"] * 50 * MESSAGES_A_SLICE), key=b"\x7f\x7f")  # of a type that is passed over
+    assert produced(admin_client(world), place.topic, batch, partition=place.partition).error_code == 0
     assert commit(client, "g", 77) is ErrorCode.NONE
     world.kill()
     world.clock.look_ns = look_ns
@@ -124,11 +126,13 @@ def test_a_deleted_topic_takes_its_offsets_along() -> None:
 def test_without_its_topic_there_is_no_coordinator_until_it_is_made_anew() -> None:
     world = group_world(26)
     client = world.client()
-    commit(client, "g", 5)
+    member = client.ask(join("g"), 3)
+    client.ask(sync("g", member.member_id, 1, **{member.member_id: b"all"}), 3)
     waiting = world.client()
     waiting.send(join("g"), 3)
     world.run(20)
     client.ask(DeleteTopicsRequest(topic_names=[CONSUMER_OFFSETS], timeout_ms=1_000), 5)
+    assert waiting.receive().error_code == ErrorCode.NOT_COORDINATOR
     world.run(50)
     assert fetched(client, "g") is ErrorCode.NOT_COORDINATOR
     assert world.running.broker.coordinators.groups.partitions() == []
@@ -172,9 +176,10 @@ def test_a_log_that_can_not_be_read_serves_nobody_and_the_node_goes_on() -> None
     client = world.client()
     commit(client, "g", 5)
     place = partition_of(world, "g").topic_partition
-    admin = SimClient(world)
-    admin._protocol.client_id = "__admin_client"
-    assert produced(admin, place.topic, batch_of(b"\0\0", key=b"\0"), partition=place.partition).error_code == 0
+    assert (
+        produced(admin_client(world), place.topic, batch_of(b"\0\0", key=b"\0"), partition=place.partition).error_code
+        == 0
+    )
     world.kill()
     world.start()
     world.run(100)
@@ -279,7 +284,9 @@ def test_the_log_says_what_the_machines_believe() -> None:
         commit(client, group, offset)
     member = client.ask(join("members"), 3)
     client.ask(sync("members", member.member_id, 1, **{member.member_id: b"all"}), 3)
-    live = {index: machine.printed()["offsets"] for index, machine in world.running.broker.coordinators.groups.machines()}
+    live = {
+        index: machine.printed()["offsets"] for index, machine in world.running.broker.coordinators.groups.machines()
+    }
     world.kill()
     world.start()
     until_loaded(world)

@@ -98,13 +98,11 @@ def test_blocks_are_asked_for_before_they_run_out(client: SimClient) -> None:
     assert ids == sorted(set(ids))
 
 
-def test_half_an_identity_and_transactional_ids(client: SimClient) -> None:
+def test_half_an_identity_is_none(client: SimClient) -> None:
     for half in ({"producer_id": 5}, {"producer_epoch": 1}):
         response = producer_id(client, 3, **half)
         assert (response.error_code, response.producer_id, response.producer_epoch) == (42, -1, -1)
     assert producer_id(client, 3, producer_id=5, producer_epoch=1).error_code == ErrorCode.NONE
-    request = InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=1_000)
-    assert client.ask(request, 5).error_code == ErrorCode.INVALID_REQUEST
 
 
 def producers(client: SimClient, topic: str, *indexes: int) -> Any:

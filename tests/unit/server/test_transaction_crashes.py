@@ -116,6 +116,30 @@ def test_markers_are_sent_until_there_is_a_leader() -> None:
     assert world.running.broker.transactions.sending == []
 
 
+def test_a_coordinator_that_has_gone_sends_no_more() -> None:
+    """Its successor, elsewhere or in a new epoch, does."""
+    world = transactional_world(38)
+    one = open_transaction(world, is_v2=True)
+    broker = world.running.broker
+    partition = next(each for place, each in broker.hosted.by_place.items() if place == PLACES[1])
+    partition.leader_id = 7
+    one.end()
+    assert len(broker.transactions.sending) == 1
+    family = broker.coordinators.transactions
+    log = family.partition_of("id")
+    assert log is not None
+    log.leader_epoch += 1
+    broker.coordinators.look(log)
+    partition.leader_id = partition.local_id
+    check_committed(world)
+    world.run(2_000)
+    assert broker.transactions.sending == []
+    log.leader_id = 7
+    broker.coordinators.look(log)
+    answer = world.client().ask(one.end_request(commit=True), 5)
+    assert answer.error_code == ErrorCode.NOT_COORDINATOR
+
+
 @EVERY_END
 @PROTOCOLS
 def test_before_the_decision_the_producer_may_still_make_it(end: Callable[[NodeWorld], None], is_v2: bool) -> None:

@@ -15,6 +15,7 @@ from tests.support.transactional import (
 )
 
 from tidelog.model.errors import ErrorCode
+from tidelog.model.ids import TopicPartition
 from tidelog.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from tidelog.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -173,6 +174,52 @@ def test_markers_for_a_groups_offsets_go_through_its_coordinator(
     stale = marker(one, (CONSUMER_OFFSETS, index), coordinator_epoch=-1)
     assert write(client, stale) == [[ErrorCode.TRANSACTION_COORDINATOR_FENCED]]
     assert write(client, marker(one, (CONSUMER_OFFSETS, 77))) == [[ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]]
+
+
+@pytest.fixture(scope="module")
+def synced() -> NodeWorld:
+    """What is written counts when it is on the disk: a while later."""
+    return transactional_world(29, log_flush_interval_messages="1")
+
+
+def test_a_marker_is_acknowledged_when_it_can_not_be_lost(synced: NodeWorld) -> None:
+    client, topic = synced.client(), f"s{next(_names)}"
+    create(client, topic)
+    one = producer(synced, is_v2=False)
+    one.write((topic, 0))
+    partition = synced.running.broker.hosted.by_place[TopicPartition(topic, 0)]
+    client.send(WriteTxnMarkersRequest(markers=[marker(one, (topic, 0), commit=True)]), 1)
+    written: list[bool] = []
+
+    def look() -> Any:
+        written.append(partition.log.log_end_offset > partition.log.high_watermark)
+        return client.poll()
+
+    assert codes(synced.wait_for(look)) == [[ErrorCode.NONE]]
+    assert any(written), "there was a time when it was written and not acknowledged"
+    assert partition.log.high_watermark == partition.log.log_end_offset
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("isr_size", ErrorCode.REQUEST_TIMED_OUT),
+        ("leader_id", ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    ],
+)
+def test_a_marker_whose_partition_is_lost_meanwhile(synced: NodeWorld, name: str, code: ErrorCode) -> None:
+    client, topic = synced.client(), f"s{next(_names)}"
+    create(client, topic)
+    one = producer(synced, is_v2=False)
+    one.write((topic, 0))
+    partition = synced.running.broker.hosted.by_place[TopicPartition(topic, 0)]
+    before = getattr(partition, name)
+    client.send(WriteTxnMarkersRequest(markers=[marker(one, (topic, 0), commit=True)]), 1)
+    synced.wait_for(lambda: partition.log.log_end_offset > partition.log.high_watermark or None)
+    setattr(partition, name, type(before)(0))
+    assert codes(client.receive()) == [[code]]
+    setattr(partition, name, before)
+    partition.advance()
 
 
 # TxnOffsetCommit

@@ -65,6 +65,8 @@ def _ending(shard: TransactionShard, before: TransactionMetadata, after: Transac
 
 def send_markers(shard: TransactionShard, prepared: TransactionMetadata) -> SendMarkers:
     shard.markers_missing[prepared.transactional_id] = dict(prepared.partitions)
+    shard.decision_count += 1
+    shard.decisions[prepared.transactional_id] = shard.decision_count
     return SendMarkers(
         transactional_id=prepared.transactional_id,
         producer_id=prepared.producer_id,
@@ -73,6 +75,7 @@ def send_markers(shard: TransactionShard, prepared: TransactionMetadata) -> Send
         coordinator_epoch=shard.coordinator_epoch,
         transaction_version=prepared.client_transaction_version,
         partitions=tuple(prepared.partitions),
+        decision=shard.decision_count,
     )
 
 
@@ -98,4 +101,5 @@ def _is_current(shard: TransactionShard, prepared: TransactionMetadata, message:
     """Not what a coordinator before this one, or an earlier transaction, had asked for."""
     asked = (message.producer_id, message.producer_epoch, message.coordinator_epoch)
     is_same = asked == (prepared.producer_id, prepared.producer_epoch, shard.coordinator_epoch)
-    return is_same and prepared.state in PREPARED
+    is_this = message.decision in (None, shard.decisions.get(message.transactional_id))
+    return is_same and is_this and prepared.state in PREPARED

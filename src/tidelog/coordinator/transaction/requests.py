@@ -23,6 +23,8 @@ class SendMarkers(NamedTuple):
     coordinator_epoch: int
     transaction_version: int  # under which the transaction was made: what partitions demand of the marker's epoch
     partitions: tuple[TopicPartition, ...]  # never empty: without partitions a transaction completes as it is decided
+    # Tells this one from every other of the same coordinator epoch: under the old protocol transactions share an epoch.
+    decision: int = 0
 
 
 @dataclass(slots=True)
@@ -38,3 +40,4 @@ class MarkersWritten:
     producer_epoch: int  # as in SendMarkers
     coordinator_epoch: int
     outcomes: dict[TopicPartition, ErrorCode]
+    decision: int | None = None  # as in SendMarkers; who leaves it out must report each SendMarkers only once

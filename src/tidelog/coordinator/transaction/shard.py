@@ -40,6 +40,8 @@ class TransactionShard:
     prepared: dict[str, None] = field(default_factory=dict)
 
     markers_missing: dict[str, Partitions] = field(default_factory=dict)  # of prepared ones
+    decisions: dict[str, int] = field(default_factory=dict)  # by number, of the markers that are missing
+    decision_count: int = 0
     clients: dict[str, tuple[str, str]] = field(default_factory=dict)  # id and host of who was last heard in it
     timers: Timers = field(default_factory=Timers)
     counters: dict[str, int] = field(default_factory=dict)
@@ -78,7 +80,7 @@ class TransactionShard:
             self._close(transactional_id)
 
     def _close(self, transactional_id: str) -> None:
-        for index in (self.ongoing, self.prepared, self.markers_missing, self.clients):
+        for index in (self.ongoing, self.prepared, self.markers_missing, self.decisions, self.clients):
             index.pop(transactional_id, None)
 
     def _forget(self, transactional_id: str) -> None:

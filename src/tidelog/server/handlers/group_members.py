@@ -19,22 +19,16 @@ FIRST_WITH_NULL_PROTOCOL: Final = 7
 
 def handle_join(broker: "Broker", context: RequestContext, body: JoinGroupRequest) -> None:
     def answer(response: JoinGroupResponse) -> None:
-        """A protocol that there is not is null, and in older versions empty."""
+        """Older versions can not say null."""
         if context.api_version < FIRST_WITH_NULL_PROTOCOL:
             response.protocol_name = response.protocol_name or ""
         context.respond(response)
 
-    ask_group(broker, context, body.group_id, body, _refuse_join, answer)
+    ask_group(broker, context, body.group_id, body, refuse_join, answer)
 
 
-def _refuse_join(_body: JoinGroupRequest, code: ErrorCode, _message: str | None) -> JoinGroupResponse:
-    return JoinGroupResponse(error_code=code, protocol_name=None, leader="", member_id="", members=[])
-
-
-def refuse_join(body: JoinGroupRequest, code: ErrorCode, message: str | None) -> JoinGroupResponse:
-    response = _refuse_join(body, code, message)
-    response.protocol_name = ""  # which every version can say
-    return response
+def refuse_join(_body: JoinGroupRequest, code: ErrorCode, _message: str | None) -> JoinGroupResponse:
+    return JoinGroupResponse(error_code=code, protocol_name="", leader="", member_id="", members=[])
 
 
 def handle_sync(broker: "Broker", context: RequestContext, body: SyncGroupRequest) -> None:

@@ -14,7 +14,8 @@ from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import NO_PRODUCER_ID
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from tidelog.server.handlers.transactions import ask, understood
+from tidelog.server.coordinator_asking import ask_transaction
+from tidelog.server.handlers.transactions import understood
 from tidelog.server.handling import Handler, RequestContext
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _ask_coordinator(
         if code:
             context.respond(refuse(body, code, ""))
         else:
-            ask(broker, context, transactional_id, body, refuse, answer)
+            ask_transaction(broker, context, transactional_id, body, refuse, answer)
 
     broker.producer_ids.when_some(there_are_some)
 

@@ -3,7 +3,6 @@
 Both go to the machines, each of which knows the transactional ids of its partition, and the answers are put together.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tidelog.coordinator.transaction.states import STATES_BY_NAME
@@ -15,45 +14,22 @@ from tidelog.protocol.messages.describe_transactions import (
     TransactionState,
 )
 from tidelog.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from tidelog.server.handlers.transactions import ask, coordinator_request
+from tidelog.server.coordinator_asking import Gathering, ask_transaction, coordinator_request
 from tidelog.server.handling import Handler, RequestContext
 
 if TYPE_CHECKING:
     from tidelog.server.broker import Broker
 
 
-class _Gathering:
-    """Answers to the parts of a request, by the number of the part; `done` gets them in that order."""
-
-    def __init__(self, count: int, done: Callable[[list[Any]], None]) -> None:
-        self._count = count
-        self._done = done
-        self._answers: dict[int, Any] = {}
-
-    def taker(self, index: int) -> Callable[[Any], None]:
-        def take(answer: Any) -> None:
-            self._answers[index] = answer
-            if len(self._answers) == self._count:
-                self._done([self._answers[each] for each in range(self._count)])
-
-        return take
-
-
-def handle_describe(
-    broker: "Broker", context: RequestContext, body: DescribeTransactionsRequest
-) -> DescribeTransactionsResponse | None:
-    if not body.transactional_ids:
-        return DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=[])
-
+def handle_describe(broker: "Broker", context: RequestContext, body: DescribeTransactionsRequest) -> None:
     def done(answers: list[DescribeTransactionsResponse]) -> None:
         states = [state for answer in answers for state in answer.transaction_states]
         context.respond(DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states))
 
-    gathering = _Gathering(len(body.transactional_ids), done)
+    gathering = Gathering(len(body.transactional_ids), done)
     for index, transactional_id in enumerate(body.transactional_ids):
         alone = DescribeTransactionsRequest(transactional_ids=[transactional_id])
-        ask(broker, context, transactional_id, alone, refuse_describe, gathering.taker(index))
-    return None
+        ask_transaction(broker, context, transactional_id, alone, refuse_describe, gathering.part(index))
 
 
 def refuse_describe(
@@ -75,9 +51,7 @@ def refuse_describe(
     return DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states)
 
 
-def handle_list(
-    broker: "Broker", context: RequestContext, body: ListTransactionsRequest
-) -> ListTransactionsResponse | None:
+def handle_list(broker: "Broker", context: RequestContext, body: ListTransactionsRequest) -> None:
     coordinators = broker.coordinators.transactions
     partitions = coordinators.partitions()
     unknown = [name for name in dict.fromkeys(body.state_filters) if name not in STATES_BY_NAME]
@@ -85,12 +59,9 @@ def handle_list(
     def done(answers: list[Any]) -> None:
         context.respond(_merged(answers, unknown))
 
-    if not partitions:
-        return _merged([], unknown)
-    gathering = _Gathering(len(partitions), done)
+    gathering = Gathering(len(partitions), done)
     for index, partition in enumerate(partitions):
-        coordinators.submit_to(partition, coordinator_request(broker, context, body), gathering.taker(index))
-    return None
+        coordinators.submit_to(partition, coordinator_request(broker, context, body), gathering.part(index))
 
 
 def _merged(answers: list[Any], unknown: list[str]) -> ListTransactionsResponse:

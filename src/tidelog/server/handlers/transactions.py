@@ -8,8 +8,7 @@ together.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tidelog.coordinator.requests import CoordinatorRequest
-from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
@@ -23,6 +22,7 @@ from tidelog.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from tidelog.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from tidelog.server.coordinator_asking import Gathering, ask_transaction
 from tidelog.server.handling import Handler, RequestContext
 
 if TYPE_CHECKING:
@@ -30,32 +30,6 @@ if TYPE_CHECKING:
 
 _FIRST_BATCHED = 4
 _FIRST_WITH_FENCED = 2  # of all three; before it a fenced producer understands only INVALID_PRODUCER_EPOCH
-
-
-def coordinator_request(broker: "Broker", context: RequestContext, body: Any) -> CoordinatorRequest:
-    host = f"/{context.connection.accepted.peer.host}"
-    return CoordinatorRequest(body, context.api_version, broker.turn.wall_ms, context.client_id, host)
-
-
-def ask(
-    broker: "Broker",
-    context: RequestContext,
-    transactional_id: str,
-    body: Any,
-    refuse: Callable[[Any, ErrorCode, str | None], Any],
-    answer: Callable[[Any], None],
-) -> None:
-    """Ask the coordinator of this id. `answer` gets its response, or `refuse`'s where there is none."""
-
-    def reply(said: Any) -> None:
-        if isinstance(said, ApiError):
-            said = refuse(body, said.code, said.message)
-        elif isinstance(said, ErrorCode):
-            said = refuse(body, said, None)
-        answer(said)
-
-    request = coordinator_request(broker, context, body)
-    broker.coordinators.transactions.submit(transactional_id, request, reply)
 
 
 def understood(code: int, version: int, first_with_fenced: int = _FIRST_WITH_FENCED) -> int:
@@ -76,7 +50,7 @@ def _handle(
         response.error_code = understood(response.error_code, context.api_version)
         context.respond(response)
 
-    ask(broker, context, body.transactional_id, body, refuse, answer)
+    ask_transaction(broker, context, body.transactional_id, body, refuse, answer)
 
 
 def handle_end_txn(broker: "Broker", context: RequestContext, body: EndTxnRequest) -> None:
@@ -106,11 +80,10 @@ def handle_add_partitions(
         missing = _missing(broker, topics)
         if missing is not None:
             return AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_topic_v3_and_below=missing)
-        ask(broker, context, body.v3_and_below_transactional_id, body, refuse_add_partitions, _answer_one(context))
-        return None
-    if not body.transactions:
-        return AddPartitionsToTxnResponse(throttle_time_ms=0)
-    _AddsOfSeveral(broker, context, body).ask()
+        transactional_id, answer = body.v3_and_below_transactional_id, _answer_one(context)
+        ask_transaction(broker, context, transactional_id, body, refuse_add_partitions, answer)
+    else:
+        _add_to_several(broker, context, body.transactions)
     return None
 
 
@@ -156,40 +129,25 @@ def _results(
     ]
 
 
-class _AddsOfSeveral:
-    """The transactions of a batched request, each from its own coordinator, in the order of the request."""
+def _add_to_several(
+    broker: "Broker", context: RequestContext, transactions: list[AddPartitionsToTxnTransaction]
+) -> None:
+    """Each by its own coordinator, answered in the order of the request."""
 
-    def __init__(self, broker: "Broker", context: RequestContext, body: AddPartitionsToTxnRequest) -> None:
-        self._broker = broker
-        self._context = context
-        self._transactions = body.transactions
-        self._results: dict[int, AddPartitionsToTxnResult] = {}
+    def done(answers: list[AddPartitionsToTxnResponse]) -> None:
+        results = [result for answer in answers for result in answer.results_by_transaction]
+        context.respond(AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_transaction=results))
 
-    def ask(self) -> None:
-        for index, transaction in enumerate(self._transactions):
-            missing = _missing(self._broker, transaction.topics)
-            if missing is not None:
-                result = AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=missing)
-                self._take(index, result)
-                continue
+    gathering = Gathering(len(transactions), done)
+    for index, transaction in enumerate(transactions):
+        transactional_id, answer = transaction.transactional_id, gathering.part(index)
+        missing = _missing(broker, transaction.topics)
+        if missing is None:
             alone = AddPartitionsToTxnRequest(transactions=[transaction])
-            ask(
-                self._broker,
-                self._context,
-                transaction.transactional_id,
-                alone,
-                refuse_add_partitions,
-                self._answer_to(index),
-            )
-
-    def _answer_to(self, index: int) -> Callable[[AddPartitionsToTxnResponse], None]:
-        return lambda response: self._take(index, response.results_by_transaction[0])
-
-    def _take(self, index: int, result: AddPartitionsToTxnResult) -> None:
-        self._results[index] = result
-        if len(self._results) == len(self._transactions):
-            results = [self._results[index] for index in range(len(self._transactions))]
-            self._context.respond(AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_transaction=results))
+            ask_transaction(broker, context, transactional_id, alone, refuse_add_partitions, answer)
+        else:
+            result = AddPartitionsToTxnResult(transactional_id=transactional_id, topic_results=missing)
+            answer(AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_transaction=[result]))
 
 
 def refuse_add_partitions(

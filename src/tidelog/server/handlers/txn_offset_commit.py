@@ -19,7 +19,7 @@ from tidelog.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from tidelog.records.header import NO_SEQUENCE
-from tidelog.server.handlers.transactions import coordinator_request
+from tidelog.server.coordinator_asking import coordinator_request
 from tidelog.server.handling import Handler, RequestContext
 from tidelog.server.internal_topics import CONSUMER_OFFSETS
 from tidelog.server.verification import Producer, Refusals, ask_coordinator, asking_of_txn_offset_commit

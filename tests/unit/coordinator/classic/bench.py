@@ -81,7 +81,7 @@ class Bench:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.shard = self.new_shard()
+        self.shard, self.twin, self.twin_records = self.new_shard(), self.new_shard(), 0
         self.shard.note = self.notes.append
 
     def new_shard(self) -> GroupShard:
@@ -242,18 +242,28 @@ class Bench:
     # What must be so after every step
 
     def validate_state(self) -> None:
-        assert handlers.printed_committed(self.shard) == handlers.printed_committed(self.replayed())
+        for message, _ in self.log[self.twin_records :]:
+            handlers.REPLAY[type(message.key)](self.twin, message.key, message.value)
+        self.twin_records = len(self.log)
+        assert _committed(self.shard) == _committed(self.twin), "the live state is not what the log says"
         awaited: list[int] = []
         timers = 0
         for group in self.shard.groups.values():
             assert isinstance(group, ClassicGroup)
             _validate_members(group)
+            _validate_written(group)
             timers += _validate_timers(group)
             members = group.members.values()
             requests = [*(each.awaiting_join for each in members), *(each.awaiting_sync for each in members)]
             awaited += [id(request) for request in requests if request is not None]
         assert sorted(awaited) == sorted(self.waiting), "somebody waits for nothing, or is waited for by nobody"
         assert timers == len(self.shard.timers), "a timer of something that is gone"
+
+
+def _committed(shard: GroupShard) -> dict[str, Any]:
+    groups = shard.groups.items()
+    written = {group_id: group.committed for group_id, group in groups if isinstance(group, ClassicGroup)}
+    return {group_id: value for group_id, value in written.items() if value is not None}
 
 
 def _validate_members(group: ClassicGroup) -> None:
@@ -274,6 +284,16 @@ def _validate_members(group: ClassicGroup) -> None:
     is_joining, is_syncing = (ClassicState.PREPARING_REBALANCE, ClassicState.COMPLETING_REBALANCE)
     assert all(each.awaiting_join is None for each in members) or group.state is is_joining
     assert all(each.awaiting_sync is None for each in members) or group.state is is_syncing
+
+
+def _validate_written(group: ClassicGroup) -> None:
+    """A stable group is one that a new coordinator would find as it is."""
+    if group.state is ClassicState.STABLE:
+        assert group.committed is not None
+        written = {each.member_id: each.assignment for each in group.committed.members}
+        assert written == {each.member_id: each.assignment for each in group.members.values()}
+        assert group.committed.generation == group.generation
+        assert group.committed.leader == group.leader
 
 
 def _validate_timers(group: ClassicGroup) -> int:

@@ -290,6 +290,29 @@ def test_a_group_that_was_empty_waits_again() -> None:
     assert ticket.response.generation_id == 3
 
 
+def test_who_came_late_to_the_last_initial_rebalance_does_not_delay_the_next() -> None:
+    bench = Bench()
+    joined = [bench.join_with_id(rebalance_ms=DELAY_MS)[0] for _ in range(2)]
+    bench.advance(DELAY_MS)
+    assert bench.state == "CompletingRebalance"
+    bench.leave(*((member_id, None) for member_id in joined))
+    assert bench.state == "Empty"
+    _, ticket = bench.join_with_id()
+    bench.advance(DELAY_MS)
+    assert ticket.code is ErrorCode.NONE
+
+
+def test_only_an_initial_rebalance_is_extended() -> None:
+    bench = Bench({"group_initial_rebalance_delay_ms": "20000"})
+    bench.join(session_ms=6_000)
+    joined = [bench.join_with_id(session_ms=60_000)[0] for _ in range(2)]
+    bench.advance(6_000)
+    bench.sync_all(joined)
+    ticket = bench.join(joined[0], session_ms=60_000)
+    bench.advance(REBALANCE_MS)
+    assert ticket.response.generation_id == 2
+
+
 def test_members_wait_for_one_that_was_given_an_id() -> None:
     bench = Bench()
     (first,) = bench.stable(1)

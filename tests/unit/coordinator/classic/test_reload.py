@@ -201,6 +201,16 @@ def test_a_live_group_is_not_changed_by_its_own_record() -> None:
     assert group.committed.generation == 2
 
 
+def test_a_loaded_group_is_live() -> None:
+    bench = Bench()
+    bench.stable(1)
+    bench.reload()
+    group = bench.group
+    bench.advance(SESSION_MS)
+    assert bench.state == "Empty"
+    assert bench.group is group, "its record did not put another in its place"
+
+
 def test_what_is_printed_names_everything() -> None:
     bench = Bench()
     (member,) = bench.stable(1)
@@ -210,3 +220,4 @@ def test_what_is_printed_names_everything() -> None:
     assert printed["members"][member]["assignment"] == member.encode().hex()
     assert printed["pending join"] == [pending]
     assert printed["committed"]["generation"] == 1
+    assert handlers.printed_committed(bench.shard) == {GROUP: printed["committed"]}

@@ -50,6 +50,16 @@ def test_heartbeats_and_commits_keep_a_session() -> None:
     assert bench.heartbeat(member, 1) is ErrorCode.NONE
 
 
+def test_a_commit_keeps_no_session_while_the_leader_assigns() -> None:
+    bench = Bench()
+    member, _ = bench.join_with_id()
+    bench.advance(DELAY_MS)
+    bench.advance(SESSION_MS - 1)
+    bench.group.after_offset_commit(bench.now_ms, member)
+    bench.advance(1)
+    assert member not in bench.group.members
+
+
 def test_the_last_member_leaves_an_empty_generation_behind() -> None:
     bench = Bench()
     bench.stable(1)

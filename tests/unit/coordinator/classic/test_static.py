@@ -184,6 +184,16 @@ def test_a_return_in_the_initial_rebalance_takes_the_place() -> None:
     assert bench.group.leader == second.member_id
 
 
+def test_the_returned_waits_as_long_as_the_rebalance_takes() -> None:
+    bench = Bench({"group_initial_rebalance_delay_ms": "20000"})
+    bench.join(instance="i")
+    back = bench.join(instance="i")
+    bench.advance(2 * SESSION_MS - 1)
+    assert back.is_pending
+    bench.advance(1)
+    assert back.code is ErrorCode.NONE
+
+
 def test_a_member_with_its_id_is_as_any_other() -> None:
     bench, leader, follower = stable()
     assert bench.join(follower, instance="follower").response.generation_id == 1

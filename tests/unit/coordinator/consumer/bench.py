@@ -68,13 +68,13 @@ class Client:
 
     def join(self, **changes: Any) -> ErrorCode:
         self.epoch, self.told = 0, {}
-        return self.beat(
-            rebalance_timeout_ms=REBALANCE_MS,
-            subscribed_topic_names=None if self.regex is not None else list(self.topics),
-            subscribed_topic_regex=self.regex,
-            topic_partitions=[],
-            **changes,
-        )
+        fields = {
+            "rebalance_timeout_ms": REBALANCE_MS,
+            "subscribed_topic_names": None if self.regex is not None else list(self.topics),
+            "subscribed_topic_regex": self.regex,
+            "topic_partitions": [],
+        }
+        return self.beat(**fields | changes)
 
     def beat(self, **changes: Any) -> ErrorCode:
         response = self.bench.heartbeat(
@@ -121,11 +121,13 @@ class Bench:
     def __post_init__(self) -> None:
         self.draft = MetadataDraft(tracks_changes=True)
         self.offset = 0
+        self.seed = 0
         self.shard = self._new_shard()
 
     def _new_shard(self) -> GroupShard:
+        self.seed += 1
         image = self.draft.freeze(self.offset, 1, WALL_MS)
-        return GroupShard(config(**AT_ONCE | self.settings), SimEntropy(7), image, 0, self.max_record_bytes)
+        return GroupShard(config(**AT_ONCE | self.settings), SimEntropy(self.seed), image, 0, self.max_record_bytes)
 
     @property
     def wall_ms(self) -> int:

@@ -1,5 +1,7 @@
 """Joining, reporting and staying: epochs, records, and what the answers say."""
 
+from typing import Any
+
 import pytest
 from tests.unit.coordinator.consumer.bench import GROUP, REBALANCE_MS, SESSION_MS, Bench
 
@@ -139,7 +141,7 @@ def test_the_epoch_before_is_fine_for_who_owns_nothing_it_should_not() -> None:
     before = a.epoch
     a.beat(subscribed_topic_names=["t", "u"])
     assert a.epoch == before + 1
-    beat = {"member_id": "a", "member_epoch": before}
+    beat: dict[str, Any] = {"member_id": "a", "member_epoch": before}
     assert bench.heartbeat(**beat).error_code == ErrorCode.FENCED_MEMBER_EPOCH, "it does not say what it owns"
     foreign = bench.wire({"t": [0, 99]})
     assert bench.heartbeat(**beat, topic_partitions=foreign).error_code == ErrorCode.FENCED_MEMBER_EPOCH
@@ -151,7 +153,7 @@ def test_the_epoch_before_is_fine_for_who_owns_nothing_it_should_not() -> None:
 
 def test_a_fenced_member_joins_again_with_its_own_id() -> None:
     bench = bench_with()
-    a, b = bench.joined("a", "b")
+    a, _ = bench.joined("a", "b")
     assert a.join() is ErrorCode.NONE
     assert a.assignment == bench.assigned("a")
     assert len(bench.group.members) == 2

@@ -6,6 +6,7 @@ import pytest
 from tests.unit.coordinator.consumer.bench import GROUP, Bench
 
 from tidelog.model.errors import ErrorCode
+from tidelog.model.ids import ZERO_UUID
 from tidelog.protocol.messages.consumer_group_heartbeat import TopicPartitions
 
 JOIN: dict[str, Any] = {
@@ -28,7 +29,7 @@ JOIN: dict[str, Any] = {
         {"rack_id": ""},
         {"rebalance_timeout_ms": -1},
         {"topic_partitions": None},
-        {"topic_partitions": [TopicPartitions(topic_id=bytes(16), partitions=[0])]},
+        {"topic_partitions": [TopicPartitions(topic_id=ZERO_UUID, partitions=[0])]},
         {"subscribed_topic_names": None},
         {"member_epoch": -2},
         {"member_epoch": -3},

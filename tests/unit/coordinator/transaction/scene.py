@@ -132,7 +132,6 @@ class Scene:
     def of(self, transactional_id: str = ID) -> TransactionMetadata:
         return self.machine.shard.transactions[transactional_id]
 
-    @property
     def state(self) -> TransactionState:
         return self.of().state
 
@@ -209,6 +208,7 @@ class Scene:
                 effect.producer_epoch,
                 effect.coordinator_epoch,
                 outcomes,
+                effect.decision,
             )
         )
 

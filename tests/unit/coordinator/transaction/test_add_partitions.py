@@ -55,7 +55,7 @@ def test_strangers_are_refused() -> None:
     assert scene.add((99, 0), "a-0") is ErrorCode.INVALID_PRODUCER_ID_MAPPING
     assert scene.add((7, 1), "a-0") is ErrorCode.PRODUCER_FENCED
     assert scene.add(producer, "a-0", id="") is ErrorCode.INVALID_REQUEST
-    assert scene.state is S.EMPTY
+    assert scene.state() is S.EMPTY
 
 
 def test_old_clients_hear_of_an_invalid_epoch() -> None:
@@ -137,7 +137,7 @@ def test_a_transaction_of_more_partitions_than_a_record_holds() -> None:
     scene = Scene(max_record_bytes=1_000)
     producer = scene.init()
     assert scene.add(producer, *(f"a-{number}" for number in range(1_000))) is ErrorCode.UNKNOWN_SERVER_ERROR
-    assert scene.state is S.EMPTY
+    assert scene.state() is S.EMPTY
     number = 0
     while scene.add(producer, f"a-{number}") is ErrorCode.NONE:
         number += 1

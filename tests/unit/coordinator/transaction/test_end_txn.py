@@ -19,11 +19,11 @@ def test_version_2_raises_the_epoch_and_says_so_at_once(commit: bool) -> None:
     producer = scene.init()
     scene.add(producer, "a-0", "b-1")
     assert scene.end(producer, commit=commit) == (7, 1)
-    assert scene.state is (S.PREPARE_COMMIT if commit else S.PREPARE_ABORT)
+    assert scene.state() is (S.PREPARE_COMMIT if commit else S.PREPARE_ABORT)
     (effect,) = scene.effects
-    assert effect == ("orders", 7, 1, commit, 0, 2, (tp("a-0"), tp("b-1")))
+    assert effect == ("orders", 7, 1, commit, 0, 2, (tp("a-0"), tp("b-1")), 1)
     scene.written()
-    assert scene.state is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
+    assert scene.state() is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
     assert (scene.epochs(), scene.of().partitions) == ((7, 1), {})
     assert scene.add((7, 1), "a-0") is ErrorCode.NONE
 
@@ -38,7 +38,7 @@ def test_the_old_protocol_keeps_the_epoch_and_tells_none(commit: bool) -> None:
     assert (effect.producer_epoch, effect.transaction_version, effect.committed) == (0, 0, commit)
     scene.written()
     assert scene.epochs() == (7, 0)
-    assert scene.state is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
+    assert scene.state() is (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_an_abort_of_nothing_is_recorded_whole() -> None:
     producer = scene.init()
     records = len(scene.log)
     assert scene.end(producer, commit=False) == (7, 1)
-    assert (scene.state, scene.effects, len(scene.log) - records) == (S.COMPLETE_ABORT, [], 2)
+    assert (scene.state(), scene.effects, len(scene.log) - records) == (S.COMPLETE_ABORT, [], 2)
     assert scene.of().start_ms == scene.wall_ms
     assert scene.end(producer, commit=False) == (7, 1)  # its retry
 
@@ -124,9 +124,9 @@ def test_partitions_report_one_by_one_and_the_last_completes_it() -> None:
     (found,) = scene.machine.open_transactions()
     assert (found.state, found.partitions) == ("PrepareCommit", (("a", 0), ("a", 2)))
     scene.written(None, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, "a-2")
-    assert scene.state is S.PREPARE_COMMIT
+    assert scene.state() is S.PREPARE_COMMIT
     scene.written(None, ErrorCode.NONE, "a-0")
-    assert scene.state is S.COMPLETE_COMMIT
+    assert scene.state() is S.COMPLETE_COMMIT
 
 
 @pytest.mark.parametrize("code", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED])
@@ -137,7 +137,7 @@ def test_a_partition_that_knows_better_leaves_it_prepared_for_the_next_coordinat
     scene.end(producer, commit=True)
     scene.written(None, code, "a-0")
     scene.written(None, ErrorCode.NONE, "a-1")
-    assert scene.state is S.PREPARE_COMMIT
+    assert scene.state() is S.PREPARE_COMMIT
     assert scene.machine.counters["markers_refused"] == 1
     effect = scene.reload().effects[0]
     assert effect.partitions == (tp("a-0"), tp("a-1"))
@@ -154,14 +154,30 @@ def test_markers_of_another_time_complete_nothing() -> None:
     scene.add(producer, "a-0")
     scene.end(producer, commit=False)
     scene.written(first)
-    assert scene.state is S.PREPARE_ABORT
+    assert scene.state() is S.PREPARE_ABORT
     scene.written(first._replace(transactional_id="other"))
     last = scene.effects[-1]
     scene.reload()
     scene.written(last)  # asked for by the coordinator before this one
-    assert scene.state is S.PREPARE_ABORT
+    assert scene.state() is S.PREPARE_ABORT
     scene.written()
-    assert scene.state is S.COMPLETE_ABORT
+    assert scene.state() is S.COMPLETE_ABORT
+
+
+def test_markers_of_an_earlier_transaction_with_the_same_epoch_complete_nothing() -> None:
+    """The old protocol: all that tells the two apart is the number of the decision."""
+    scene = Scene()
+    producer = scene.init()
+    scene.add_v3(producer, "a-0")
+    scene.end(producer, commit=False, version=4)
+    first = scene.effects[-1]
+    scene.written(first)
+    scene.add_v3(producer, "a-0")
+    scene.end(producer, commit=True, version=4)
+    scene.written(first)
+    assert scene.state() is S.PREPARE_COMMIT
+    scene.written()
+    assert scene.state() is S.COMPLETE_COMMIT
 
 
 def test_a_new_coordinator_carries_out_what_was_decided() -> None:
@@ -172,7 +188,7 @@ def test_a_new_coordinator_carries_out_what_was_decided() -> None:
     sent = scene.effects[-1]
     assert scene.reload().effects == [sent._replace(coordinator_epoch=1)]
     scene.written()
-    assert scene.state is S.COMPLETE_COMMIT
+    assert scene.state() is S.COMPLETE_COMMIT
     assert scene.reload().effects == []
 
 
@@ -181,7 +197,7 @@ def test_what_was_decided_over_no_partition_is_complete_when_it_is_loaded() -> N
     scene = Scene()
     scene.place(S.PREPARE_ABORT, (5, 3), start_ms=1)
     assert scene.reload().effects == []
-    assert (scene.state, scene.epochs()) == (S.COMPLETE_ABORT, (5, 3))
+    assert (scene.state(), scene.epochs()) == (S.COMPLETE_ABORT, (5, 3))
 
 
 def test_counters() -> None:

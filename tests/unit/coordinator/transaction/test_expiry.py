@@ -20,9 +20,9 @@ def test_an_open_transaction_is_aborted_beyond_its_timeout_and_not_at_it() -> No
     scene.reload()
     scene.add(producer, "a-0")
     scene.advance(TIMEOUT_MS)
-    assert scene.state is S.ONGOING
+    assert scene.state() is S.ONGOING
     scene.advance(INTERVAL_MS)
-    assert (scene.state, scene.epochs()) == (S.PREPARE_ABORT, (7, 1))
+    assert (scene.state(), scene.epochs()) == (S.PREPARE_ABORT, (7, 1))
     effect = scene.effects[-1]
     assert (effect.committed, effect.producer_epoch, effect.transaction_version) == (False, 1, 2)
     scene.advance(INTERVAL_MS)
@@ -39,7 +39,7 @@ def test_more_partitions_do_not_buy_more_time() -> None:
     for step in range(7):
         scene.add(producer, f"a-{step}")
         scene.advance(INTERVAL_MS)
-    assert scene.state is S.PREPARE_ABORT
+    assert scene.state() is S.PREPARE_ABORT
 
 
 def test_time_counts_on_over_a_reload() -> None:
@@ -49,7 +49,7 @@ def test_time_counts_on_over_a_reload() -> None:
     scene.advance(TIMEOUT_MS)
     scene.reload()
     scene.advance(INTERVAL_MS)
-    assert scene.state is S.PREPARE_ABORT
+    assert scene.state() is S.PREPARE_ABORT
 
 
 def test_one_of_the_old_protocol_is_fenced_too() -> None:
@@ -71,10 +71,10 @@ def test_without_a_producer_id_at_hand_the_abort_comes_later() -> None:
     scene.reload()
     scene.has_producer_ids = False
     scene.advance(TIMEOUT_MS + INTERVAL_MS)
-    assert scene.state is S.ONGOING
+    assert scene.state() is S.ONGOING
     scene.has_producer_ids = True
     scene.advance(INTERVAL_MS)
-    assert scene.state is S.PREPARE_ABORT
+    assert scene.state() is S.PREPARE_ABORT
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
@@ -99,7 +99,7 @@ def test_one_that_is_not_at_rest_never_expires(state: S) -> None:
     scene.place(state, (5, 3), "a-0")
     scene.reload()
     scene.advance(3 * EXPIRED_MS)
-    assert scene.state is state
+    assert scene.state() is state
 
 
 def test_using_it_keeps_it() -> None:

@@ -13,7 +13,7 @@ def test_a_new_id_begins_at_epoch_0_with_a_new_producer_id() -> None:
     scene = Scene()
     assert scene.init() == (7, 0)
     assert scene.init(id="other") == (8, 0)
-    assert (scene.state, scene.of().timeout_ms, scene.of().last_update_ms) == (S.EMPTY, TIMEOUT_MS, scene.wall_ms)
+    assert (scene.state(), scene.of().timeout_ms, scene.of().last_update_ms) == (S.EMPTY, TIMEOUT_MS, scene.wall_ms)
     assert scene.of().previous_producer_id == 7
 
 
@@ -34,7 +34,7 @@ def test_at_rest_the_next_epoch_is_given_at_once(state: S) -> None:
     scene = Scene()
     scene.place(state, (5, 10), start_ms=1)
     assert scene.init() == (5, 11)
-    assert (scene.state, scene.of().start_ms) == (S.EMPTY, -1)
+    assert (scene.state(), scene.of().start_ms) == (S.EMPTY, -1)
 
 
 @pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
@@ -43,7 +43,7 @@ def test_while_markers_are_on_their_way_everybody_waits(state: S, expected: tupl
     scene = Scene()
     scene.place(state, (5, 10), "a-0")
     assert scene.init(expected) is ErrorCode.CONCURRENT_TRANSACTIONS
-    assert scene.state is state
+    assert scene.state() is state
 
 
 def test_an_open_transaction_is_aborted_first() -> None:
@@ -114,7 +114,7 @@ def test_a_fenced_producer_can_not_abort_its_successors_transaction() -> None:
     successor = scene.init()
     scene.add(successor, "a-0")
     assert scene.init(zombie) is ErrorCode.PRODUCER_FENCED
-    assert scene.state is S.ONGOING
+    assert scene.state() is S.ONGOING
 
 
 @pytest.mark.parametrize("transaction_version", [0, 1, 2])
@@ -151,7 +151,7 @@ def test_without_a_producer_id_at_hand_the_client_comes_again() -> None:
     assert scene.init() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     scene.place(S.ONGOING, (5, LAST), "a-0")
     assert scene.init() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    assert scene.state is S.ONGOING
+    assert scene.state() is S.ONGOING
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 900_001])

@@ -1,5 +1,7 @@
 """Records in Kafka's versions, and the check that one record follows from another."""
 
+from typing import Any
+
 import pytest
 from tests.unit.coordinator.transaction.scene import ID, Scene
 
@@ -70,7 +72,7 @@ def test_every_state_has_its_number_and_name() -> None:
 
 def metadata(state: S, **fields: int) -> TransactionMetadata:
     start_ms = -1 if state is S.EMPTY else 1
-    given = {"producer_id": 5, "producer_epoch": 3, "start_ms": start_ms, **fields}
+    given: dict[str, Any] = {"producer_id": 5, "producer_epoch": 3, "start_ms": start_ms, **fields}
     return TransactionMetadata(transactional_id=ID, timeout_ms=1, last_update_ms=1, state=state, **given)
 
 

@@ -26,7 +26,7 @@ def test_a_delayed_commit_of_the_old_protocol_can_not_hit_a_later_transaction_of
             ErrorCode.PRODUCER_FENCED,
             ErrorCode.INVALID_PRODUCER_EPOCH,
         )
-    assert scene.state is S.ONGOING
+    assert scene.state() is S.ONGOING
 
 
 def test_no_double_bump_at_32766_when_an_init_fences() -> None:
@@ -111,7 +111,7 @@ def test_an_empty_abort_at_the_last_epoch() -> None:
     scene = Scene()
     scene.place(S.EMPTY, (5, LAST))
     assert scene.end((5, LAST), commit=False) == (7, 0)
-    assert (scene.state, scene.epochs()) == (S.COMPLETE_ABORT, (7, 0))
+    assert (scene.state(), scene.epochs()) == (S.COMPLETE_ABORT, (7, 0))
 
 
 def test_an_expired_transaction_fences_its_producer() -> None:
@@ -155,8 +155,8 @@ def test_a_bump_is_not_kept_after_a_failed_append(api_version: int) -> None:
     message = EndTxnRequest(transactional_id="orders", producer_id=7, producer_epoch=0, committed=True)
     driver.submit(0, CoordinatorRequest(message, api_version, 0), answers.append)
     driver.turn(0, 0, lambda: False)
-    assert scene.state is S.PREPARE_COMMIT  # what the dropped one believed
+    assert scene.state() is S.PREPARE_COMMIT  # what the dropped one believed
     assert (answers, effects, driver.machine) == ([ErrorCode.NOT_COORDINATOR], [], None)
     scene.reload()
-    assert (scene.state, scene.epochs()) == (S.ONGOING, producer)
+    assert (scene.state(), scene.epochs()) == (S.ONGOING, producer)
     assert scene.end(producer, commit=False) == (7, 1)

@@ -46,7 +46,7 @@ def test_it_has_no_timeout() -> None:
     scene.reload()
     scene.add(producer, "a-0")
     scene.advance(40 * 24 * 3_600_000)
-    assert (scene.state, scene.of().timeout_ms) == (S.ONGOING, 2**31 - 1)
+    assert (scene.state(), scene.of().timeout_ms) == (S.ONGOING, 2**31 - 1)
     assert scene.end(producer, commit=True) == (7, 1)
 
 
@@ -87,7 +87,7 @@ def test_only_its_end_is_left_to_do() -> None:
     assert scene.add(maker, "a-0") is ErrorCode.PRODUCER_FENCED
     assert scene.verify(maker, "a-0") == {"a-0": ErrorCode.PRODUCER_FENCED}
     assert scene.end((7, 1), commit=True, version=4) is ErrorCode.INVALID_TXN_STATE
-    assert scene.state is S.ONGOING
+    assert scene.state() is S.ONGOING
 
 
 def test_an_init_that_keeps_nothing_aborts_it() -> None:
@@ -148,7 +148,7 @@ def test_keeping_never_shortens_the_time_that_a_transaction_has() -> None:
     assert scene.init(version=6, keep_prepared_txn=True) == (7, 1)
     scene.reload()
     scene.advance(2 * TIMEOUT_MS)
-    assert scene.state is S.ONGOING
+    assert scene.state() is S.ONGOING
 
 
 def test_one_with_a_timeout_ends_with_it_kept_or_not() -> None:
@@ -157,4 +157,4 @@ def test_one_with_a_timeout_ends_with_it_kept_or_not() -> None:
     assert scene.init(version=6, keep_prepared_txn=True) == (7, 1)
     scene.reload()
     scene.advance(2 * TIMEOUT_MS)
-    assert (scene.state, scene.effects[-1].producer_epoch) == (S.PREPARE_ABORT, 2)
+    assert (scene.state(), scene.effects[-1].producer_epoch) == (S.PREPARE_ABORT, 2)

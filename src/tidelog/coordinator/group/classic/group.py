@@ -187,7 +187,6 @@ class ClassicGroup:
         self.generation += 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.learn_subscribed_topics()
-        self.pending_sync.clear()
         self.transition_to(ClassicState.COMPLETING_REBALANCE if self.members else ClassicState.EMPTY, wall_ms)
 
     def select_protocol(self) -> str:

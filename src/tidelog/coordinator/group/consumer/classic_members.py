@@ -112,7 +112,8 @@ def _carry_out(change: MemberChange, former: Member | None, subscription: Consum
     if former is not None:
         change.replace_static(former)
     have_names_changed = change.describe()
-    has_changed = have_names_changed or regexes.update(change) is not RegexChange.NONE
+    regex_change = regexes.update(change)  # also where the names have changed: it may be the last of an expression
+    has_changed = have_names_changed or regex_change is not RegexChange.NONE
     change.has_subscription_changed = has_changed
     change.update_epoch(bump=has_changed)
     owned = [_Owned(*each) for each in topic_ids(shard.image, subscription.owned_partitions).items()]

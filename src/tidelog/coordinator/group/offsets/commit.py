@@ -69,7 +69,9 @@ def _decide(shard: GroupShard, now_ms: int, request: CoordinatorRequest, request
     check = _validate(shard, now_ms, message, request.api_version)
     retention_ms = message.retention_time_ms
     expire_timestamp = NO_EXPIRY if retention_ms == DEFAULT_RETENTION else request.wall_ms + retention_ms
-    commit = Commit(message.group_id, request.wall_ms, expire_timestamp, has_topic_ids=True)
+    # The version of the record that has an expiry has no topic id: what replay will not bring back is not kept either.
+    has_topic_ids = expire_timestamp == NO_EXPIRY
+    commit = Commit(message.group_id, request.wall_ms, expire_timestamp, has_topic_ids=has_topic_ids)
     return commit_records(shard, commit, requested, check)
 
 
