@@ -9,6 +9,9 @@
                 print(record.offset, record.value)
         Admin(client).list_topics()
 
+With groups: `GroupConsumer` (client.group_consumer). With transactions: `TransactionalProducer`
+(client.transactional_producer).
+
 One thread, no background work: sockets move while the caller is inside a call (`send`, `poll`, `flush`, ...). That
 makes a run of the client as repeatable as the simulator that it is tested in. Another thread takes another Client.
 

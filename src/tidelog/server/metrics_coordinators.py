@@ -9,7 +9,7 @@ Everything is looked at in pieces. Groups come and go in between; what is gone w
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from heapq import nlargest
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from tidelog.coordinator.transaction.states import STATE_NAMES
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OFFSETS_A_PIECE: Final = 1_000
 ENTRIES_A_PIECE: Final = 500
-LAG_SERIES_MAX: Final = 5_000
+LAG_SERIES_MAX: Final = 2_000
 
 GroupTopic = tuple[str, str]
 
@@ -116,10 +116,13 @@ class CoordinatorSurvey:
         for key, lag in self.lag.items():
             piece.append((lag.total, key))
             if len(piece) >= LAG_SERIES_MAX:
-                kept, piece = nlargest(LAG_SERIES_MAX, kept + piece), []
+                kept, piece = _furthest(kept + piece), []
                 yield
-        kept = nlargest(LAG_SERIES_MAX, kept + piece)
-        self.lag = {key: self.lag[key] for _, key in kept}
+        self.lag = {key: self.lag[key] for _, key in _furthest(kept + piece)}
+
+
+def _furthest(found: list[tuple[int, GroupTopic]]) -> list[tuple[int, GroupTopic]]:
+    return sorted(found, key=itemgetter(0), reverse=True)[:LAG_SERIES_MAX]
 
 
 def _add(totals: dict[str, int], counters: Mapping[str, int]) -> None:

@@ -127,7 +127,12 @@ class MarkerSending:
     def _report(self, outcomes: dict[TopicPartition, ErrorCode]) -> None:
         effect, broker = self.effect, self._broker
         message = MarkersWritten(
-            effect.transactional_id, effect.producer_id, effect.producer_epoch, effect.coordinator_epoch, outcomes
+            effect.transactional_id,
+            effect.producer_id,
+            effect.producer_epoch,
+            effect.coordinator_epoch,
+            outcomes,
+            effect.decision,
         )
         request = CoordinatorRequest(message, 0, broker.turn.wall_ms)
         broker.coordinators.transactions.submit(effect.transactional_id, request, _heard)

@@ -7,7 +7,7 @@ is checked what the members are told.
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import Phase, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from tests.unit.coordinator.classic.bench import GROUP, RANGE, Bench, Ticket, subscription
@@ -88,7 +88,7 @@ class ClassicGroups(RuleBasedStateMachine):
         given = instance if version >= 5 else None
         self.clients.append(Client(f"c{len(self.clients)}", given, version, protocols))
 
-    @rule(times=st.integers(1, 3), pause_ms=st.sampled_from([0, 3_000]))
+    @rule(times=st.integers(1, 4), pause_ms=st.sampled_from([0, 3_000]))
     def get_on(self, times: int, pause_ms: int) -> None:
         """Mostly the network works."""
         for _ in range(times):
@@ -281,4 +281,4 @@ class ClassicGroups(RuleBasedStateMachine):
 
 
 TestClassicGroups = ClassicGroups.TestCase
-TestClassicGroups.settings = settings(max_examples=40, stateful_step_count=30, deadline=None, derandomize=True, phases=[Phase.generate])
+TestClassicGroups.settings = settings(max_examples=60, stateful_step_count=30, deadline=None, derandomize=True)

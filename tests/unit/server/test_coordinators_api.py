@@ -82,7 +82,11 @@ def configs_of(world: NodeWorld, topic: str) -> dict[str, str]:
 def test_the_topics_are_made_when_they_are_first_asked_for() -> None:
     ours = {"transaction.state.log.replication.factor": "1", "transaction.state.log.num.partitions": "3"}
     world = NodeWorld(41, {**ONE_NODE, **ours, "offsets.topic.segment.bytes": "1048576"})
-    client, topics = world.client(), lambda: world.running.broker.image.topics.by_name
+    client = world.client()
+
+    def topics() -> Any:
+        return world.running.broker.image.topics.by_name
+
     for key_type, name in ((0, CONSUMER_OFFSETS), (1, TRANSACTION_STATE)):
         assert find(client, 3, key_type, "g").error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
         find(client, 4, key_type, "g", "h")  # which asks again, and does no harm
