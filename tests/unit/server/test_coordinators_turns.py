@@ -1,6 +1,7 @@
 """The part of the coordinators in a node's turn, with a machine that does what it is told."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,7 +107,7 @@ def test_a_turn_that_is_over_leaves_the_rest_to_the_next_in_order(coordinating: 
 def test_answers_wait_for_the_high_watermark(coordinating: Coordinating) -> None:
     coordinating.active()
     partition = coordinating.family._shards[0].partition
-    partition.log.config.flush_messages = 1
+    partition.log.config = replace(partition.log.config, flush_messages=1)  # the defaults are shared
     answers = coordinating.submit(0, Result([record(1)], "done"))
     coordinating.turn()
     assert (answers, coordinating.family.has_work, coordinating.family.is_due(0)) == ([], False, True)

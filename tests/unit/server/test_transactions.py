@@ -14,10 +14,13 @@ from tests.support.transactional import (
     transactional_world,
 )
 
+from tidelog.coordinator.transaction.requests import SendMarkers
 from tidelog.model.errors import ErrorCode
+from tidelog.model.ids import TopicPartition
 from tidelog.protocol.messages.delete_topics import DeleteTopicsRequest
 from tidelog.protocol.messages.end_txn import EndTxnRequest
 from tidelog.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from tidelog.server.transactions import MarkerSending
 from tidelog.sim.node_world import NodeWorld, SimClient
 
 _names = count()
@@ -230,3 +233,28 @@ def test_an_end_for_an_unknown_id_or_producer(world: NodeWorld, client: SimClien
         transactional_id=one.transactional_id, producer_id=one.producer_id + 1_000, producer_epoch=0, committed=True
     )
     assert client.ask(foreign, 5).error_code == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_a_report_says_which_decision_it_is_of(world: NodeWorld, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under the old protocol two transactions have one epoch: a late report of the first must not complete the second,
+    whose markers are not written."""
+    one = producer(world, is_v2=False)
+    one.write((topic, 0))
+    sent: list[SendMarkers] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(MarkerSending, "write", lambda self, _partitions: sent.append(self.effect))
+        one.end()
+    first = MarkerSending(world.running.broker, sent[0])
+    first._written({TopicPartition(topic, 0): ErrorCode.NONE})
+    world.wait_for(lambda: one.state() == "CompleteCommit" or None)
+    one.write((topic, 0))
+    with monkeypatch.context() as patch:
+        patch.setattr(MarkerSending, "write", lambda self, _partitions: sent.append(self.effect))
+        one.end()
+    assert (sent[0].producer_epoch, sent[0].decision) != (sent[1].producer_epoch, sent[1].decision)
+    late = MarkerSending(world.running.broker, sent[0])
+    late._written({TopicPartition(topic, 0): ErrorCode.NONE})
+    world.run(200)
+    assert one.state() == "PrepareCommit"
+    MarkerSending(world.running.broker, sent[1]).write(sent[1].partitions)
+    world.wait_for(lambda: one.state() == "CompleteCommit" or None)

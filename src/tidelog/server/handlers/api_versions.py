@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 SOFTWARE_PATTERN: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 FIRST_WITH_SOFTWARE: Final = 3
 FIRST_WITH_ZERO_LEVELS: Final = 4
+# Kafka holds back a latest version that it may still change. This one we offer: by it a client keeps a transaction open
+# that a coordinator of its own will decide (KIP-939). Who does not ask for that gets the same as in the version before.
+OFFERED_UNSTABLE: Final = frozenset({ApiKey.INIT_PRODUCER_ID})
 
 
 def handle(broker: "Broker", context: RequestContext, body: ApiVersionsRequest) -> ApiVersionsResponse:
@@ -59,7 +62,8 @@ def advertised_versions(api_keys: list[int]) -> list[ApiVersion]:
 
 def _version(api_key: int) -> ApiVersion:
     schema = schema_of(REQUESTS[api_key])
-    highest = schema.versions.highest - (1 if schema.latest_version_unstable else 0)
+    is_held_back = schema.latest_version_unstable and api_key not in OFFERED_UNSTABLE
+    highest = schema.versions.highest - (1 if is_held_back else 0)
     return ApiVersion(
         api_key=api_key, min_version=0 if api_key == ApiKey.PRODUCE else schema.versions.lowest, max_version=highest
     )

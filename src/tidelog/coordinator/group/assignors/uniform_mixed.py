@@ -40,12 +40,14 @@ def assign_mixed(group: GroupSpec, topics: TopicsSpec) -> Assignment:
 
 
 def _subscribers(members: list[MemberSpec], topics: TopicsSpec) -> dict[Uuid, list[int]]:
-    subscribers: dict[Uuid, list[int]] = {}
+    """The longest part of it all where members have many topics each, hence as plain as can be."""
+    by_topic: dict[Uuid, list[int]] = {topic_id: [] for topic_id in topics.partition_counts}
     for index, member in enumerate(members):
         for topic_id in member.subscribed_topic_ids:
-            if topic_id in topics.partition_counts:
-                subscribers.setdefault(topic_id, []).append(index)
-    return subscribers
+            subscribers = by_topic.get(topic_id)
+            if subscribers is not None:
+                subscribers.append(index)
+    return {topic_id: subscribers for topic_id, subscribers in by_topic.items() if subscribers}
 
 
 def _in_order(subscribers: dict[Uuid, list[int]], topics: TopicsSpec) -> list[Uuid]:
