@@ -1,12 +1,15 @@
 /* The load of the broker benchmark: frames that were made beforehand, sent again and again, and their answers.
  *
- *   load produce PORT FRAME CONNECTIONS WINDOW SECONDS COUNT ERROR_AT
+ *   load produce PORT FRAMES CONNECTIONS WINDOW SECONDS COUNT ERROR_AT [SEQUENCE_AT]
  *   load fetch   PORT FRAME CONSUMERS BYTES OFFSET_AT RECORDS_AT
  *
  * It has to be lighter than any broker: nothing is encoded, compressed or decoded here, no thread is started, and the
- * frame (a file) is the same for every request but for the offset that a fetch asks for. `produce` keeps WINDOW requests
- * in flight on each connection, for SECONDS or until COUNT were answered (0: no limit of that kind), and prints
+ * frame (a file) is the same for every request but for the offset that a fetch asks for. `produce` (of records, or of
+ * anything that has one error code in its answer) keeps WINDOW requests in flight on each connection, for SECONDS or
+ * until COUNT were answered (0: no limit of that kind), and prints
  *   requests seconds p50_us p99_us p999_us
+ * Where there are several frames in the file, the connections take them in turn. SEQUENCE_AT is where a producer's
+ * sequence stands in its frame, which ends with its one batch of one record: it grows by one with each request.
  * `fetch` has each consumer read from offset 0 until it has BYTES of records, and prints
  *   bytes seconds p99_us
  * Positions (ERROR_AT, RECORDS_AT) are in a response, its size included. Any error code ends the run with status 1.
@@ -33,13 +36,18 @@ typedef struct {
     long sent, answered;
     size_t unsent_from; /* into the frame that the socket did not take whole */
     int is_sending;
+    uint8_t *frame;
+    size_t frame_bytes;
     uint8_t *in; /* the answer that is arriving */
     size_t have, room;
     int64_t offset, bytes; /* of a consumer */
 } connection;
 
-static uint8_t *frame;
-static size_t frame_bytes;
+enum { SEQUENCE_TO_CRC = 36, SEQUENCE_TO_CHECKED = 32 }; /* both stand so far before a batch's sequence */
+
+static uint8_t *frames; /* one behind the other, as they are in the file */
+static size_t frames_bytes, sequence_at;
+static uint32_t crc_table[256];
 static float *samples;
 static long sample_count;
 static int poller;
@@ -61,18 +69,43 @@ static int64_t big_endian(const uint8_t *at, int bytes) {
     return value;
 }
 
-static void put_offset(uint8_t *at, int64_t value) {
-    for (int i = 7; i >= 0; i--, value >>= 8) at[i] = (uint8_t)value;
+static void put_big_endian(uint8_t *at, int bytes, int64_t value) {
+    for (int i = bytes - 1; i >= 0; i--, value >>= 8) at[i] = (uint8_t)value;
 }
 
-static void read_frame(const char *path) {
+static void read_frames(const char *path) {
     int fd = open(path, O_RDONLY);
     off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
     if (size <= 0) fail(path);
-    frame_bytes = (size_t)size;
-    frame = malloc(frame_bytes);
-    if (pread(fd, frame, frame_bytes, 0) != size) fail(path);
+    frames_bytes = (size_t)size;
+    frames = malloc(frames_bytes);
+    if (pread(fd, frames, frames_bytes, 0) != size) fail(path);
     close(fd);
+}
+
+/* The next one, and the first again behind the last: a copy, since it may be changed. */
+static void take_frame(connection *c) {
+    static size_t at;
+    c->frame_bytes = 4 + (size_t)big_endian(frames + at, 4);
+    c->frame = malloc(c->frame_bytes);
+    memcpy(c->frame, frames + at, c->frame_bytes);
+    at = (at + c->frame_bytes) % frames_bytes;
+}
+
+static void make_crc_table(void) {
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t value = i;
+        for (int bit = 0; bit < 8; bit++) value = value & 1 ? 0x82F63B78u ^ (value >> 1) : value >> 1;
+        crc_table[i] = value;
+    }
+}
+
+static void put_sequence(connection *c) {
+    uint8_t *sequence = c->frame + sequence_at, *end = c->frame + c->frame_bytes;
+    uint32_t crc = ~0u;
+    put_big_endian(sequence, 4, c->sent);
+    for (uint8_t *at = sequence - SEQUENCE_TO_CHECKED; at < end; at++) crc = crc_table[(crc ^ *at) & 255] ^ (crc >> 8);
+    put_big_endian(sequence - SEQUENCE_TO_CRC, 4, ~crc);
 }
 
 static void open_connection(connection *c, int port, size_t room) {
@@ -86,6 +119,7 @@ static void open_connection(connection *c, int port, size_t room) {
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
     epoll_ctl(poller, EPOLL_CTL_ADD, c->fd, &event);
     c->in = malloc(c->room = room);
+    take_frame(c);
 }
 
 static void watch_for_room(connection *c, int wanted) {
@@ -97,11 +131,12 @@ static void watch_for_room(connection *c, int wanted) {
 /* Send as many frames as the window allows and the socket takes. */
 static void send_frames(connection *c, long window, long limit) {
     while (c->unsent_from || (c->sent - c->answered < window && c->sent < limit)) {
+        if (!c->unsent_from && sequence_at) put_sequence(c);
         if (!c->unsent_from) c->sent_at[c->sent++ % WINDOW_MAX] = now();
-        ssize_t n = send(c->fd, frame + c->unsent_from, frame_bytes - c->unsent_from, MSG_NOSIGNAL);
+        ssize_t n = send(c->fd, c->frame + c->unsent_from, c->frame_bytes - c->unsent_from, MSG_NOSIGNAL);
         if (n < 0 && errno != EAGAIN) fail("send");
         if (n > 0) c->unsent_from += (size_t)n;
-        if (c->unsent_from < frame_bytes) {
+        if (c->unsent_from < c->frame_bytes) {
             if (!c->unsent_from) c->sent--; /* not a byte of it: it was not sent */
             watch_for_room(c, 1);
             return;
@@ -166,6 +201,7 @@ static void produce(int port, char **v) {
     long connections = atol(v[0]), window = atol(v[1]), count = atol(v[3]), answered = 0;
     double seconds = atof(v[2]), began, elapsed;
     size_t error_at = (size_t)atol(v[4]);
+    sequence_at = v[5] ? (size_t)atol(v[5]) : 0;
     long each = count ? count / connections : INT64_MAX;
     connection *all = calloc((size_t)connections, sizeof *all);
     struct epoll_event events[EVENTS];
@@ -186,9 +222,9 @@ static void produce(int port, char **v) {
 }
 
 static void ask(connection *c, size_t offset_at) {
-    put_offset(frame + offset_at, c->offset);
+    put_big_endian(c->frame + offset_at, 8, c->offset);
     c->sent_at[c->sent++ % WINDOW_MAX] = now();
-    if (send(c->fd, frame, frame_bytes, MSG_NOSIGNAL) != (ssize_t)frame_bytes) fail("send");
+    if (send(c->fd, c->frame, c->frame_bytes, MSG_NOSIGNAL) != (ssize_t)c->frame_bytes) fail("send");
 }
 
 /* Step over the whole batches of an answer: the header alone says where the next one begins. */
@@ -235,7 +271,8 @@ int main(int count, char **v) {
     if (count < 8) return fprintf(stderr, "load: see the first lines of load.c\n"), 2;
     poller = epoll_create1(0);
     samples = malloc(SAMPLES_MAX * sizeof *samples);
-    read_frame(v[3]);
+    make_crc_table();
+    read_frames(v[3]);
     if (!strcmp(v[1], "produce")) produce(atoi(v[2]), v + 4);
     else fetch(atoi(v[2]), v + 4);
     return 0;

@@ -19,8 +19,15 @@ from tidelog.config.setting import InvalidValue, Setting
 from tidelog.config.settings import groups, node, sasl, tiered
 from tidelog.config.values import Values
 
-# Embedded and development nodes load these before anything else; see group.initial.rebalance.delay.ms.
-DEVELOPMENT_PROPERTIES = {groups.GROUP_INITIAL_REBALANCE_DELAY_MS.name: "0"}
+# Embedded and development nodes load these before anything else: nobody there waits for a fleet to start, and a second
+# consumer has its partitions in two or three seconds instead of ten to fifteen (a KIP-848 hand-over takes a heartbeat of
+# each member).
+DEVELOPMENT_PROPERTIES = {
+    groups.GROUP_INITIAL_REBALANCE_DELAY_MS.name: "0",
+    groups.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS.name: "1000",
+    groups.GROUP_CONSUMER_MIN_HEARTBEAT_INTERVAL_MS.name: "500",
+    groups.GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS.name: "0",
+}
 
 SERVED_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
