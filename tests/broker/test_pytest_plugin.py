@@ -30,6 +30,19 @@ import pytest
 def kafka_broker_settings():
     return {"num.partitions": 2}
 """
+A_FIXTURE_OF_THEIR_OWN = """
+import pytest
+
+@pytest.fixture
+def kafka_broker():
+    return "a broker of another kind"
+
+def test_that_fails(kafka_broker):
+    assert kafka_broker == ""
+
+def test_that_passes(kafka_broker):
+    assert kafka_broker
+"""
 FREE = """
 import sys
 import tidelog.testing.pytest_plugin
@@ -62,6 +75,14 @@ def test_under_xdist_each_worker_has_its_own(tmp_path: Path) -> None:
     outcome = run_pytest(tmp_path, "-n", "2", "--dist", "each", "-k", "own")
     assert "8 passed" in outcome.stdout, outcome.stdout
     assert len(brokers(outcome.stdout)) == 2
+
+
+def test_a_fixture_of_the_same_name_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "test_theirs.py").write_text(A_FIXTURE_OF_THEIR_OWN)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path)]
+    outcome = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "1 failed, 1 passed" in outcome.stdout, outcome.stdout + outcome.stderr
+    assert "Tidelog broker log" not in outcome.stdout
 
 
 def test_the_plugin_costs_nothing_until_it_is_used() -> None:

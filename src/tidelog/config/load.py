@@ -20,8 +20,8 @@ from tidelog.config.settings import groups, node, sasl, tiered
 from tidelog.config.values import Values
 
 # Embedded and development nodes load these before anything else: nobody there waits for a fleet to start, and a second
-# consumer has its partitions in two or three seconds instead of ten to fifteen (a KIP-848 hand-over takes a heartbeat of
-# each member).
+# consumer has its partitions in two or three seconds instead of ten to fifteen (a KIP-848 hand-over takes a heartbeat
+# of each member).
 DEVELOPMENT_PROPERTIES = {
     groups.GROUP_INITIAL_REBALANCE_DELAY_MS.name: "0",
     groups.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS.name: "1000",

@@ -80,7 +80,8 @@ class Draft:
             timestamp,
             self.producer_id,
             self.producer_epoch,
-            NO_SEQUENCE,  # the log does not hold a coordinator to any
+            # The log does not hold a coordinator to any. In transactions Kafka's batches all say that they are the first.
+            0 if self.is_transactional else NO_SEQUENCE,
             count,
         )
 

@@ -185,21 +185,21 @@ class NodeWorld:
         """In order."""
         self.running.begin_stop()
         self.wait_for(lambda: self.running.phase is Phase.STOPPED or None)
-        self.node = None
-        self.fs.kill()
-        self.node_host.kill()
+        self.kill()
 
     def kill(self) -> None:
         """The process dies; what it has written stays in the page cache."""
         self.node = None
         self.fs.kill()
         self.node_host.kill()
+        self.housekeeping.stop()  # after the files: a dead worker clears nothing up
 
     def lose_power(self) -> None:
         self.node = None
         self.fs.lose_power()
         self.node_host.lose_power()
         self.node_host.restart()
+        self.housekeeping.stop()
 
     # Time
 

@@ -67,16 +67,25 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that failed shows what the broker logged while it ran."""
     report = yield
-    broker: Broker | None = getattr(item, "funcargs", {}).get("kafka_broker")
-    if broker is None:
+    log = _log_of(getattr(item, "funcargs", {}).get("kafka_broker"))
+    if log is None:
         return report
-    logged = _read(broker.log_path)
+    logged = _read(log)
     if report.when == "setup":
         item.stash[_log_positions] = len(logged)
     elif report.failed:
         shown = logged[item.stash.get(_log_positions, 0) :][-LOG_BYTES_MAX:].decode(errors="replace")
         report.sections.append((f"Tidelog broker log, {report.when}", shown or "(nothing)"))
     return report
+
+
+def _log_of(broker: object) -> "Path | None":
+    """A project may have a fixture `kafka_broker` of its own, that has nothing to do with us."""
+    if broker is None:
+        return None
+    from tidelog.testing.broker import Broker
+
+    return broker.log_path if isinstance(broker, Broker) else None
 
 
 def _read(log: "Path") -> bytes:

@@ -3,7 +3,7 @@
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +29,7 @@ transaction.state.log.num.partitions=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
+transaction.abort.timed.out.transaction.cleanup.interval.ms=100
 log.cleaner.backoff.ms=200
 log.cleaner.dedupe.buffer.size=4000000
 log.initial.task.delay.ms=100
@@ -45,16 +46,16 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def format_directory(jars: Path, directory: Path) -> None:
-    properties = write_properties(directory, *free_ports(2))
+def format_directory(jars: Path, directory: Path, settings: Mapping[str, str] | None = None) -> None:
+    properties = write_properties(directory, *free_ports(2), settings)
     run_tool(jars, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties))
 
 
 @contextmanager
-def running_broker(jars: Path, directory: Path) -> Iterator[str]:
+def running_broker(jars: Path, directory: Path, settings: Mapping[str, str] | None = None) -> Iterator[str]:
     """Its bootstrap address while it runs on a formatted directory; it is stopped as an operator would stop it."""
     port, controller_port = free_ports(2)
-    properties = write_properties(directory, port, controller_port)
+    properties = write_properties(directory, port, controller_port, settings)
     output = directory.with_suffix(".output")
     with output.open("ab") as out:
         process = subprocess.Popen(java_command(jars, "kafka.Kafka", str(properties)), stdout=out, stderr=out)
@@ -66,9 +67,13 @@ def running_broker(jars: Path, directory: Path) -> Iterator[str]:
     assert process.returncode in (0, 143), output.read_text()[-3000:]
 
 
-def write_properties(directory: Path, port: int, controller_port: int) -> Path:
+def write_properties(
+    directory: Path, port: int, controller_port: int, settings: Mapping[str, str] | None = None
+) -> Path:
+    """`settings` come on top: of a name that is there twice, the last counts."""
     path = directory.with_suffix(".properties")
-    path.write_text(PROPERTIES.format(directory=directory, port=port, controller_port=controller_port))
+    text = PROPERTIES.format(directory=directory, port=port, controller_port=controller_port)
+    path.write_text(text + "".join(f"{name}={value}\n" for name, value in (settings or {}).items()))
     return path
 
 

@@ -1,5 +1,5 @@
-"""KIP-939 over the wire: a transaction whose outcome somebody else decides stays open until it is told, whatever befalls
-to its producer, to the node, and to time. Only where the broker's setting gives that right."""
+"""KIP-939 over the wire: a transaction whose outcome somebody else decides stays open until it is told of it, whatever
+becomes of its producer, of the node, and of the clock. Only where the broker's setting gives that right."""
 
 from collections.abc import Callable
 from typing import Any

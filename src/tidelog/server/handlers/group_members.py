@@ -19,9 +19,9 @@ FIRST_WITH_NULL_PROTOCOL: Final = 7
 
 def handle_join(broker: "Broker", context: RequestContext, body: JoinGroupRequest) -> None:
     def answer(response: JoinGroupResponse) -> None:
-        """Older versions can not say null."""
-        if context.api_version < FIRST_WITH_NULL_PROTOCOL:
-            response.protocol_name = response.protocol_name or ""
+        """Where there is no protocol, older versions can only say that its name is empty."""
+        nothing = "" if context.api_version < FIRST_WITH_NULL_PROTOCOL else None
+        response.protocol_name = response.protocol_name or nothing
         context.respond(response)
 
     ask_group(broker, context, body.group_id, body, refuse_join, answer)

@@ -24,12 +24,12 @@ def handle_describe(broker: "Broker", context: RequestContext, body: DescribeGro
         groups = [_described(body, found, group_id) for group_id in body.groups]
         context.respond(DescribeGroupsResponse(groups=groups))
 
-    asked = [group_id for group_id in dict.fromkeys(body.groups) if group_id]
+    asked = list(dict.fromkeys(body.groups))  # the empty name too: it may have offsets of old simple consumers
     ask_groups(broker, context, asked, lambda part: DescribeGroupsRequest(groups=part), refuse_describe, done)
 
 
 def _described(body: DescribeGroupsRequest, found: dict[str, DescribedGroup], group_id: str) -> DescribedGroup:
-    group = found.get(group_id) or _undescribed(group_id, ErrorCode.INVALID_GROUP_ID)
+    group = found[group_id]
     if body.include_authorized_operations and group.error_code == ErrorCode.NONE:
         group.authorized_operations = GROUP_OPERATIONS
     return group

@@ -41,6 +41,13 @@ ADMIN_CLIENT = "__admin_client"  # the name by which Kafka's own tools may write
 UNKNOWN_OFFSET = -1
 NO_TIMESTAMP = -1
 _FIRST_WITH_LEADER = 10
+# With any other refusal the log says where it begins: a producer whose records are gone tells by that why it is unknown.
+_WITHOUT_LOG_START = (
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.CORRUPT_MESSAGE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+)
 
 
 class Entry(NamedTuple):
@@ -48,7 +55,7 @@ class Entry(NamedTuple):
 
     topic_partition: TopicPartition
     topic_id: Uuid
-    partition: Partition | None
+    partition: Partition | None  # None: it was refused before it got there
     outcome: Append | Refused
 
 
@@ -105,7 +112,10 @@ class DelayedProduce:
     def _answer_to(self, entry: Entry, is_expired: bool) -> PartitionProduceResponse:
         index, outcome, partition = entry.topic_partition.partition, entry.outcome, entry.partition
         if isinstance(outcome, Refused):
-            return _refusal(index, outcome)
+            answer = _refusal(index, outcome)
+            if partition is not None and outcome.code not in _WITHOUT_LOG_START:
+                answer.log_start_offset = partition.log.log_start_offset
+            return answer
         if outcome.code is not ErrorCode.NONE:
             return _failure(index, outcome.code or ErrorCode.KAFKA_STORAGE_ERROR)
         assert partition is not None
@@ -157,8 +167,9 @@ def _append(
     refused = verified.refusals.get(place) or _refuse(context, body, found, data)
     if refused is not None:
         found.metrics.failed_produces += 1
-        return Entry(place, topic.topic_id, found, refused)
-    return Entry(place, topic.topic_id, found, _append_to(broker, context, found, data, verified.guards.get(place)))
+        return Entry(place, topic.topic_id, None, refused)
+    outcome = _append_to(broker, context, found, data, body.acks, verified.guards.get(place))
+    return Entry(place, topic.topic_id, found, outcome)
 
 
 def _refuse(
@@ -170,9 +181,6 @@ def _refuse(
         return Refused(ErrorCode.INVALID_REQUIRED_ACKS, f"acks={body.acks}; use 0, 1 or -1 (all)")
     if is_internal(partition.topic_partition.topic) and context.client_id != ADMIN_CLIENT:
         return Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "only the cluster itself writes to its internal topics")
-    if body.acks == ALL_REPLICAS and partition.is_under_min_isr:
-        text = f"{partition.isr_size} replicas in sync, min.insync.replicas is {partition.min_isr}"
-        return Refused(ErrorCode.NOT_ENOUGH_REPLICAS, text)
     return None
 
 
@@ -181,19 +189,25 @@ def _append_to(
     context: RequestContext,
     partition: Partition,
     data: PartitionProduceData,
+    acks: int,
     guard: VerificationGuard | None,
 ) -> Append | Refused:
     view, turn = data.records, broker.turn
     assert view is not None
-    outcome = partition.log.append_as_leader(
-        view,
-        0,
-        len(view),
-        partition.leader_epoch,
-        turn.wall_ms,
-        guard=guard,
-        allows_zstd=context.api_version >= FIRST_WITH_ZSTD,
-    )
+    outcome: Append | Refused
+    if acks == ALL_REPLICAS and partition.is_under_min_isr:
+        text = f"{partition.isr_size} replicas in sync, min.insync.replicas is {partition.min_isr}"
+        outcome = Refused(ErrorCode.NOT_ENOUGH_REPLICAS, text)
+    else:
+        outcome = partition.log.append_as_leader(
+            view,
+            0,
+            len(view),
+            partition.leader_epoch,
+            turn.wall_ms,
+            guard=guard,
+            allows_zstd=context.api_version >= FIRST_WITH_ZSTD,
+        )
     metrics = partition.metrics
     metrics.produces += 1
     if isinstance(outcome, Refused):

@@ -24,6 +24,7 @@ from tidelog.protocol.messages.add_partitions_to_txn import (
 from tidelog.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from tidelog.server.coordinator_asking import Gathering, ask_transaction
 from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.internal_topics import is_internal
 
 if TYPE_CHECKING:
     from tidelog.server.broker import Broker
@@ -77,9 +78,9 @@ def handle_add_partitions(
 ) -> AddPartitionsToTxnResponse | None:
     if context.api_version < _FIRST_BATCHED:
         topics = body.v3_and_below_topics
-        missing = _missing(broker, topics)
-        if missing is not None:
-            return AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_topic_v3_and_below=missing)
+        refused = _not_to_be_added(broker, topics, is_client=True)
+        if refused is not None:
+            return AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_topic_v3_and_below=refused)
         transactional_id, answer = body.v3_and_below_transactional_id, _answer_one(context)
         ask_transaction(broker, context, transactional_id, body, refuse_add_partitions, answer)
     else:
@@ -97,19 +98,24 @@ def _answer_one(context: RequestContext) -> Callable[[AddPartitionsToTxnResponse
     return answer
 
 
-def _missing(broker: "Broker", topics: list[AddPartitionsToTxnTopic]) -> list[AddPartitionsToTxnTopicResult] | None:
-    """Where a partition does not exist nothing is added, and each is told why."""
-    is_known = {
-        place: broker.has_partition(place)
+def _not_to_be_added(
+    broker: "Broker", topics: list[AddPartitionsToTxnTopic], *, is_client: bool
+) -> list[AddPartitionsToTxnTopicResult] | None:
+    """Where one of the partitions can not be added none is, and each is told why."""
+    codes = {
+        place: _refusal(broker, place, is_client)
         for place in (TopicPartition(topic.name, index) for topic in topics for index in topic.partitions)
     }
-    if all(is_known.values()):
+    if not any(codes.values()):
         return None
+    return _results(topics, lambda place: codes[place] or ErrorCode.OPERATION_NOT_ATTEMPTED)
 
-    def code(place: TopicPartition) -> ErrorCode:
-        return ErrorCode.OPERATION_NOT_ATTEMPTED if is_known[place] else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
-    return _results(topics, code)
+def _refusal(broker: "Broker", place: TopicPartition, is_client: bool) -> ErrorCode:
+    """Offsets take part through AddOffsetsToTxn; a broker may name their partition here."""
+    if is_client and is_internal(place.topic):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.NONE if broker.has_partition(place) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _results(
@@ -141,12 +147,12 @@ def _add_to_several(
     gathering = Gathering(len(transactions), done)
     for index, transaction in enumerate(transactions):
         transactional_id, answer = transaction.transactional_id, gathering.part(index)
-        missing = _missing(broker, transaction.topics)
-        if missing is None:
+        refused = _not_to_be_added(broker, transaction.topics, is_client=False)
+        if refused is None:
             alone = AddPartitionsToTxnRequest(transactions=[transaction])
             ask_transaction(broker, context, transactional_id, alone, refuse_add_partitions, answer)
         else:
-            result = AddPartitionsToTxnResult(transactional_id=transactional_id, topic_results=missing)
+            result = AddPartitionsToTxnResult(transactional_id=transactional_id, topic_results=refused)
             answer(AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_transaction=[result]))
 
 

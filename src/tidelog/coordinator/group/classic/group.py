@@ -204,8 +204,9 @@ class ClassicGroup:
         names = protocol_names(protocols)
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type and names)
-        count = len(self.members)
-        return protocol_type == self.protocol_type_or_none and any(self.supporters.get(name) == count for name in names)
+        count = len(self.members)  # none: the last one left a rebalance, and others are about to join
+        is_known = any(self.supporters.get(name, 0) == count for name in names)
+        return protocol_type == self.protocol_type_or_none and is_known
 
     def learn_subscribed_topics(self) -> None:
         self.subscribed_topics = None

@@ -1,0 +1,74 @@
+"""An answer in plain values that do not depend on who gave it: what two brokers may say differently has a name here.
+
+Random ids are called after what they are the id of, as far as the scenario has said so. Error messages are only there
+or not: the words are each broker's own. Lists that have no order are sorted.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Final, TypeAlias
+
+from tidelog.model.errors import ErrorCode
+from tidelog.model.ids import ZERO_UUID
+
+Plain: TypeAlias = Any  # dicts by field, lists, numbers, strings
+
+HIDDEN: Final = {"throttle_time_ms", "node_id", "port"}
+WORDS: Final = {"error_message"}
+UNORDERED: Final = {
+    ("JoinGroupResponse", "members"),
+    ("DescribedGroup", "members"),
+    ("ListGroupsResponse", "groups"),
+    ("OffsetCommitResponseTopic", "partitions"),  # Apache names refused ones first
+    ("OffsetDeleteResponse", "topics"),
+    ("OffsetDeleteResponseTopic", "partitions"),
+    ("ConsumerGroupDescribeResponse", "groups"),
+    ("OffsetFetchResponse", "topics"),  # where all were asked for, they come in any order
+    ("OffsetFetchResponse", "groups"),
+    ("OffsetFetchResponseGroup", "topics"),
+    ("OffsetFetchResponseTopics", "partitions"),
+    ("OffsetFetchResponseTopic", "partitions"),
+    ("Assignment", "topic_partitions"),
+    ("DeleteGroupsResponse", "results"),
+    ("FindCoordinatorResponse", "coordinators"),
+}
+# As Java prints a random UUID, and as Kafka does.
+RANDOM: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|^[0-9A-Za-z_-]{22}$")
+
+
+def plain(value: Any, names: Mapping[Any, str]) -> Plain:
+    """`names`: what random strings and topic ids are called."""
+    match value:
+        case None | bool() | int():
+            return value
+        case str():
+            return _text(value, names)
+        case bytes() | bytearray() | memoryview():
+            return _bytes(bytes(value), names)
+        case list():
+            return [plain(each, names) for each in value]
+    return {each.name: _field(value, each.name, names) for each in fields(value) if each.name not in HIDDEN}
+
+
+def _field(message: Any, name: str, names: Mapping[Any, str]) -> Plain:
+    value = getattr(message, name)
+    if name == "error_code":
+        return ErrorCode(value).name
+    if name in WORDS:
+        return value if value is None else "words"
+    found = plain(value, names)
+    return sorted(found, key=repr) if (type(message).__name__, name) in UNORDERED and found else found
+
+
+def _text(value: str, names: Mapping[Any, str]) -> str:
+    for random, name in names.items():
+        if isinstance(random, str):
+            value = value.replace(random, f"<{name}>")
+    return RANDOM.sub("<random>", value)
+
+
+def _bytes(value: bytes, names: Mapping[Any, str]) -> str:
+    if value == ZERO_UUID:
+        return "<no id>"
+    return f"<id of {names[value]}>" if value in names else repr(value)

@@ -1,0 +1,169 @@
+"""What a scenario sees of a broker: clients, topics, groups; and everything that it was answered, in order."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from tests.interop.apache.differential.plain import Plain, plain
+from tests.support.blocking_connection import BlockingConnection
+
+from tidelog.model.errors import ErrorCode
+from tidelog.model.ids import ZERO_UUID, Uuid
+from tidelog.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from tidelog.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from tidelog.protocol.messages.find_coordinator import FindCoordinatorRequest
+from tidelog.protocol.messages.heartbeat import HeartbeatRequest
+from tidelog.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from tidelog.protocol.messages.list_groups import ListGroupsRequest
+from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+# A request that waits in the broker gives no sign of having arrived. So long after it was sent, it has.
+ARRIVED_S = 0.1
+GROUP_RESOURCE = 32
+GROUP, TRANSACTION = 0, 1  # what FindCoordinator finds
+READY_S_MAX = 30
+
+
+@dataclass
+class Step:
+    request: str
+    answer: Plain
+
+
+Transcript: TypeAlias = list[Step]
+
+
+class Client:
+    """`ask`, or `send` and later `receive`; both write down what came."""
+
+    def __init__(self, world: "World", client_id: str) -> None:
+        self._world = world
+        self._connection = BlockingConnection(world.address, client_id)
+        self._sent: list[str] = []
+
+    def ask(self, request: object, version: int) -> Any:
+        self.send(request, version)
+        return self.receive()
+
+    def send(self, request: object, version: int) -> None:
+        self._sent.append(f"{type(request).__name__} v{version}")
+        self._connection.send(request, version)
+
+    def wait(self, request: object, version: int) -> None:
+        """Sends it, and gives it time to arrive: others come after it."""
+        self.send(request, version)
+        time.sleep(ARRIVED_S)
+
+    def receive(self) -> Any:
+        answer = self._connection.receive()
+        self._world.told.append((self._sent.pop(0), answer))
+        return answer
+
+    def list_groups(self, request: ListGroupsRequest, version: int, prefix: str) -> None:
+        """Only of this scenario's groups: others make their own at the same time."""
+        self.send(request, version)
+        answer = self._connection.receive()
+        answer.groups = [group for group in answer.groups if group.group_id.startswith(prefix)]
+        self._world.told.append((self._sent.pop(0), answer))
+
+    def quietly(self, request: object, version: int) -> Any:
+        """For what is not compared."""
+        return self._connection.ask(request, version)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@dataclass
+class World:
+    address: str
+    name: str
+    names: dict[Any, str] = field(default_factory=dict)
+    told: list[tuple[str, Any]] = field(default_factory=list)
+    clients: list[Client] = field(default_factory=list)
+
+    def client(self, client_id: str = "client") -> Client:
+        self.clients.append(Client(self, client_id))
+        return self.clients[-1]
+
+    def call(self, random: str | None, name: str) -> None:
+        """From now on, and before: this id is written as that name."""
+        if random:
+            self.names.setdefault(random, name)
+
+    def topic(self, name: str, partitions: int = 4) -> Uuid:
+        """Made, and known to the broker when this returns."""
+        client = self.client()
+        topic = CreatableTopic(
+            name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=[]
+        )
+        made = client.quietly(CreateTopicsRequest(topics=[topic]), 7).topics[0]
+        assert made.error_code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS), made
+        asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+        found = self._until(lambda: self._known(client, asked, partitions))
+        self.names[found] = name
+        return found
+
+    def delete_topic(self, name: str) -> None:
+        state = DeleteTopicState(name=name, topic_id=ZERO_UUID)
+        gone = self.client().quietly(DeleteTopicsRequest(topics=[state], timeout_ms=5_000), 6)
+        assert gone.responses[0].error_code == ErrorCode.NONE, gone
+
+    def configure_group(self, group_id: str, **configs: str) -> None:
+        wanted = [
+            AlterableConfig(name=name.replace("_", "."), config_operation=0, value=value)
+            for name, value in configs.items()
+        ]
+        resource = AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name=group_id, configs=wanted)
+        request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+        answer = self.client().quietly(request, 1).responses[0]
+        assert answer.error_code == ErrorCode.NONE, answer
+        time.sleep(ARRIVED_S)
+
+    def transcript(self) -> Transcript:
+        return [Step(request, plain(answer, self.names)) for request, answer in self.told]
+
+    def await_coordinator(self) -> None:
+        client = self.client()
+        for key_type in (GROUP, TRANSACTION):
+            find = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["any"])
+            self._until(lambda find=find: client.quietly(find, 4).coordinators[0].error_code == ErrorCode.NONE or None)
+        beat = HeartbeatRequest(group_id="any", generation_id=0, member_id="any")
+        self._until(lambda: client.quietly(beat, 4).error_code == ErrorCode.UNKNOWN_MEMBER_ID or None)
+
+    def close(self) -> None:
+        for client in self.clients:
+            client.close()
+
+    @staticmethod
+    def _known(client: Client, asked: MetadataRequest, partitions: int) -> Uuid | None:
+        topic = client.quietly(asked, 12).topics[0]
+        led = [each for each in topic.partitions if each.error_code == ErrorCode.NONE]
+        return topic.topic_id if len(led) == partitions else None
+
+    @staticmethod
+    def _until(look: Callable[[], Any]) -> Any:
+        deadline = time.monotonic() + READY_S_MAX
+        while (found := look()) is None:
+            assert time.monotonic() < deadline, "the broker does not get there"
+            time.sleep(0.05)
+        return found
+
+
+def scenario(*versions: int) -> Callable[[Callable[[World, int], None]], Callable[[World, int], None]]:
+    """A function of a world and a version is a scenario at each of these."""
+
+    def register(function: Callable[[World, int], None]) -> Callable[[World, int], None]:
+        for version in versions:
+            SCENARIOS[f"{function.__name__} v{version}"] = (function, version)
+        return function
+
+    return register
+
+
+SCENARIOS: dict[str, tuple[Callable[[World, int], None], int]] = {}

@@ -1,0 +1,301 @@
+"""The requests of producers, transactions and those who look at them, as short as a scenario wants them.
+
+Every scenario has a topic of its own with two partitions (`Asking.topic`), and transactional ids that begin with its
+name. Versions are the last before transaction version 2, or the first with it: `V1` and `V2`.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tests.interop.apache.transactions.script import Script
+
+from tidelog.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from tidelog.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from tidelog.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from tidelog.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from tidelog.protocol.messages.end_txn import EndTxnRequest
+from tidelog.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest
+from tidelog.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from tidelog.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tidelog.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from tidelog.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from tidelog.records.builder import BatchBuilder, BatchOptions
+
+READ_COMMITTED = 1
+LATEST = -1
+SETTLE_SECONDS_MAX = 20
+# Not so long ago that a marker, which is of now, would begin a new segment: when that is made, brokers may differ.
+FIRST_TIMESTAMP = int(time.time() * 1_000) - 60_000
+
+
+class Versions(NamedTuple):
+    init: int
+    produce: int
+    add_partitions: int
+    add_offsets: int
+    commit_offsets: int
+    end: int
+
+    @property
+    def is_v2(self) -> bool:
+        return self.end >= 5
+
+
+V1 = Versions(init=4, produce=11, add_partitions=3, add_offsets=3, commit_offsets=4, end=4)
+V2 = Versions(init=5, produce=12, add_partitions=3, add_offsets=4, commit_offsets=5, end=5)
+
+
+class Producer(NamedTuple):
+    """Who a producer says it is."""
+
+    transactional_id: str | None
+    producer_id: int
+    epoch: int
+
+    def at(self, epoch: int) -> "Producer":
+        return self._replace(epoch=epoch)
+
+
+def batch(producer: Producer, sequence: int, count: int = 1, *, is_transactional: bool | None = None) -> bytes:
+    """Values say which sequence they have, so that a fetch shows what was kept."""
+    wanted = producer.transactional_id is not None if is_transactional is None else is_transactional
+    options = BatchOptions(
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        base_sequence=sequence,
+        is_transactional=wanted,
+    )
+    builder = BatchBuilder(options=options)
+    for index in range(count):
+        builder.append(FIRST_TIMESTAMP + index, None, b"%d/%d" % (producer.epoch, sequence + index))
+    return bytes(builder.build())
+
+
+class Asking:
+    def __init__(self, script: Script, versions: Versions = V2) -> None:
+        self.script = script
+        self.versions = versions
+        self.topic = script.name
+        self.id = f"{script.name}-id"
+
+    # Producers
+
+    def init(
+        self,
+        transactional_id: str | None,
+        as_: Producer | None = None,
+        *,
+        timeout_ms: int = 60_000,
+        version: int | None = None,
+        why: str = "",
+    ) -> Producer:
+        request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
+        if as_ is not None:
+            request.producer_id, request.producer_epoch = as_.producer_id, as_.epoch
+        answer = self.script.ask(request, self.versions.init if version is None else version, why)
+        return Producer(transactional_id, answer.producer_id, answer.producer_epoch)
+
+    def produce(
+        self,
+        producer: Producer,
+        sequence: int,
+        count: int = 1,
+        *,
+        partition: int = 0,
+        topic: str | None = None,
+        names_id: bool = True,
+        is_transactional: bool | None = None,
+        version: int | None = None,
+        why: str = "",
+    ) -> Any:
+        records = batch(producer, sequence, count, is_transactional=is_transactional)
+        data = PartitionProduceData(index=partition, records=records)
+        request = ProduceRequest(
+            transactional_id=producer.transactional_id if names_id else None,
+            acks=-1,
+            timeout_ms=10_000,
+            topic_data=[TopicProduceData(name=self.topic if topic is None else topic, partition_data=[data])],
+        )
+        return self.script.ask(request, self.versions.produce if version is None else version, why)
+
+    # Transactions
+
+    def add(
+        self,
+        producer: Producer,
+        partitions: Sequence[int] = (0,),
+        *,
+        others: Sequence[tuple[str, Sequence[int]]] = (),
+        version: int | None = None,
+        why: str = "",
+    ) -> Any:
+        topics = [
+            AddPartitionsToTxnTopic(name=name, partitions=list(indexes))
+            for name, indexes in ((self.topic, partitions), *others)
+        ]
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=producer.transactional_id or "",
+            v3_and_below_producer_id=producer.producer_id,
+            v3_and_below_producer_epoch=producer.epoch,
+            v3_and_below_topics=topics,
+        )
+        return self.script.ask(request, self.versions.add_partitions if version is None else version, why)
+
+    def add_batched(
+        self, *several: tuple[Producer, Sequence[tuple[str, Sequence[int]]], bool], version: int = 5, why: str = ""
+    ) -> Any:
+        """By a broker: producer, topics with their partitions, whether only to verify."""
+        transactions = [
+            AddPartitionsToTxnTransaction(
+                transactional_id=producer.transactional_id or "",
+                producer_id=producer.producer_id,
+                producer_epoch=producer.epoch,
+                verify_only=verify_only,
+                topics=[AddPartitionsToTxnTopic(name=name, partitions=list(indexes)) for name, indexes in topics],
+            )
+            for producer, topics, verify_only in several
+        ]
+        return self.script.ask(AddPartitionsToTxnRequest(transactions=transactions), version, why)
+
+    def add_offsets(self, producer: Producer, group_id: str, *, version: int | None = None, why: str = "") -> Any:
+        request = AddOffsetsToTxnRequest(
+            transactional_id=producer.transactional_id or "",
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            group_id=group_id,
+        )
+        return self.script.ask(request, self.versions.add_offsets if version is None else version, why)
+
+    def commit_offsets(
+        self,
+        producer: Producer,
+        group_id: str,
+        offset: int = 7,
+        *,
+        partitions: Sequence[int] = (0,),
+        topic: str | None = None,
+        metadata: str | None = "",
+        member: tuple[str, int] = ("", -1),
+        instance_id: str | None = None,
+        version: int | None = None,
+        why: str = "",
+    ) -> Any:
+        wanted = [
+            TxnOffsetCommitRequestPartition(
+                partition_index=index, committed_offset=offset, committed_metadata=metadata, committed_leader_epoch=0
+            )
+            for index in partitions
+        ]
+        request = TxnOffsetCommitRequest(
+            transactional_id=producer.transactional_id or "",
+            group_id=group_id,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            member_id=member[0],
+            generation_id=member[1],
+            group_instance_id=instance_id,
+            topics=[TxnOffsetCommitRequestTopic(name=self.topic if topic is None else topic, partitions=wanted)],
+        )
+        return self.script.ask(request, self.versions.commit_offsets if version is None else version, why)
+
+    def end(
+        self, producer: Producer, *, commit: bool = True, version: int | None = None, settle: bool = True, why: str = ""
+    ) -> Producer:
+        """Who the producer is afterwards: before version 5 the same."""
+        request = EndTxnRequest(
+            transactional_id=producer.transactional_id or "",
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            committed=commit,
+        )
+        answer = self.script.ask(request, self.versions.end if version is None else version, why)
+        if settle:
+            self.settle(producer.transactional_id or "")
+        if answer.producer_epoch < 0:
+            return producer
+        return Producer(producer.transactional_id, answer.producer_id, answer.producer_epoch)
+
+    def write_markers(
+        self,
+        producer: Producer,
+        *,
+        commit: bool = False,
+        coordinator_epoch: int = 0,
+        partitions: Sequence[int] = (0,),
+        topic: str | None = None,
+        transaction_version: int = 2,
+        version: int = 2,
+        why: str = "",
+    ) -> Any:
+        name = self.topic if topic is None else topic
+        marker = WritableTxnMarker(
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            transaction_result=commit,
+            topics=[WritableTxnMarkerTopic(name=name, partition_indexes=list(partitions))],
+            coordinator_epoch=coordinator_epoch,
+            transaction_version=transaction_version,
+        )
+        return self.script.ask(WriteTxnMarkersRequest(markers=[marker]), version, why)
+
+    def open(self, producer: Producer, sequence: int = 0, partition: int = 0) -> None:
+        """A transaction with one record in one partition, by the protocol of these versions."""
+        if not self.versions.is_v2:
+            self.add(producer, [partition])
+        self.produce(producer, sequence, partition=partition)
+
+    def settle(self, transactional_id: str) -> None:
+        """Until the markers of a decided transaction are written: when that is, nobody promises."""
+        deadline = time.monotonic() + SETTLE_SECONDS_MAX
+        while self._state(transactional_id).startswith("Prepare"):
+            assert time.monotonic() < deadline, f"{transactional_id} stays prepared"
+            time.sleep(0.01)
+
+    def _state(self, transactional_id: str) -> str:
+        request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
+        return str(self.script.ask_unrecorded(request, 0).transaction_states[0].transaction_state)
+
+    # Those who look
+
+    def describe(self, *transactional_ids: str, why: str = "") -> Any:
+        request = DescribeTransactionsRequest(transactional_ids=list(transactional_ids))
+        return self.script.ask(request, 0, why)
+
+    def producers(self, *partitions: int, topic: str | None = None, why: str = "") -> Any:
+        wanted = TopicRequest(name=self.topic if topic is None else topic, partition_indexes=list(partitions))
+        return self.script.ask(DescribeProducersRequest(topics=[wanted]), 0, why)
+
+    def fetch(self, offset: int = 0, *, partition: int = 0, isolation: int = READ_COMMITTED, version: int = 12) -> Any:
+        wanted = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=1 << 20)
+        topics = [FetchTopic(topic=self.topic, partitions=[wanted])]
+        request = FetchRequest(max_wait_ms=0, min_bytes=0, isolation_level=isolation, topics=topics)
+        return self.script.ask(request, version, "read_committed" if isolation else "read_uncommitted")
+
+    def offset(
+        self, timestamp: int = LATEST, *, partition: int = 0, isolation: int = READ_COMMITTED, version: int = 7
+    ) -> Any:
+        wanted = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
+        topics = [ListOffsetsTopic(name=self.topic, partitions=[wanted])]
+        request = ListOffsetsRequest(replica_id=-1, isolation_level=isolation, topics=topics)
+        return self.script.ask(request, version, f"timestamp {timestamp}, isolation {isolation}")
+
+    def look(self, *transactional_ids: str) -> None:
+        """All that can be seen of this scenario."""
+        self.describe(*transactional_ids)
+        self.producers(0, 1)
+        for partition in (0, 1):
+            self.fetch(partition=partition)

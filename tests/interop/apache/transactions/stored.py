@@ -1,0 +1,63 @@
+"""What a scenario left in `__consumer_offsets` and `__transaction_state`: the records of the coordinators, as other
+brokers and the next start will read them."""
+
+from typing import Any
+
+from tests.interop.apache.transactions.script import Script
+
+from tidelog.coordinator.group.records import GROUP_RECORDS
+from tidelog.coordinator.record_framing import RecordTypesById, decode_record
+from tidelog.coordinator.transaction.records import TRANSACTION_RECORDS
+from tidelog.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from tidelog.records.batch import RecordBatch, batches
+from tidelog.records.header import BatchHeader
+from tidelog.records.record import Record
+
+TOPICS: dict[str, RecordTypesById] = {"__transaction_state": TRANSACTION_RECORDS, "__consumer_offsets": GROUP_RECORDS}
+
+
+class Stored:
+    """From where the topics ended when this was made."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._ends = {topic: self._fetch(topic, 0)[1] for topic in TOPICS}
+
+    def record(self) -> None:
+        for topic, types in TOPICS.items():
+            found = [
+                (self._script.batch(batch) if batch.header.is_control else self._record(types, batch, record))
+                for batch in self._fetch(topic, self._ends[topic])[0]
+                for record in batch.records()
+            ]
+            if found:
+                self._script.note(f"records in {topic}", found)
+
+    def _fetch(self, topic: str, offset: int) -> tuple[list[RecordBatch], int]:
+        found: list[RecordBatch] = []
+        while True:
+            wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 22)
+            topics = [FetchTopic(topic=topic, partitions=[wanted])]
+            request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=topics)
+            data = self._script.ask_unrecorded(request, 12).responses[0].partitions[0]
+            more = list(batches(bytes(data.records or b"")))
+            if not more:
+                return found, offset
+            found += more
+            offset = more[-1].header.last_offset + 1
+
+    def _record(self, types: RecordTypesById, batch: RecordBatch, record: Record) -> dict[str, Any]:
+        decoded = decode_record(types, record.key or b"", record.value)
+        script = self._script
+        return {
+            "key": script.plain(decoded.key, 0),
+            "version": decoded.value_version,
+            "value": script.plain(decoded.value, decoded.value_version or 0),
+            "by": self._producer(batch.header),
+        }
+
+    def _producer(self, header: BatchHeader) -> tuple[str | int, ...]:
+        """Without a producer, a sequence says nothing (and Apache's group coordinator says 0)."""
+        if not header.has_producer_id:
+            return ()
+        return self._script.plain_producer(header.producer_id), header.producer_epoch, header.base_sequence

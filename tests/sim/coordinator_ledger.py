@@ -1,0 +1,161 @@
+"""What clients were told by the coordinators of a node, and what they may hold it to after it died.
+
+- a committed offset that was acknowledged is there, with its leader epoch and metadata, unless a later one is; what was
+  not answered may be there instead; "no offset" is no answer once there is one
+- a transaction is all or nothing, over its partitions and its offsets: committed if its commit was acknowledged, aborted
+  if its abort was, or if nobody ever asked for the commit; either, but the same everywhere, if nobody was answered
+- who reads committed sees each record of a committed transaction once, in order, and none of another
+- a partition has one owner at a time, as long as its owner is heard of; commits of former owners are refused
+"""
+
+from dataclasses import dataclass, field
+
+Place = tuple[str, int]  # topic and partition
+Committed = tuple[int, int, str]  # offset, leader epoch, metadata
+
+
+@dataclass
+class Acknowledged:
+    value: Committed
+    sent_ms: int
+    acknowledged_ms: int
+    owner: str
+    epoch: int
+    since_ms: int  # when the owner heard of its epoch
+
+
+@dataclass
+class Commits:
+    """Of one group, for one partition."""
+
+    history: dict[Committed, None] = field(default_factory=dict)  # ever sent
+    last: list[Acknowledged] = field(default_factory=list)  # one, or several that overlapped
+    unsure: dict[Committed, None] = field(default_factory=dict)  # not answered: each may be so, or come to be
+    may_be_none: bool = True
+
+    def send(self, value: Committed) -> None:
+        self.history[value] = self.unsure[value] = None
+
+    def acknowledge(self, now: Acknowledged) -> None:
+        for each in self.last:
+            is_later = now.since_ms < each.acknowledged_ms < now.sent_ms
+            is_former_owner = is_later and each.owner != now.owner and each.epoch > now.epoch
+            assert not is_former_owner, f"{now} was accepted after {each}"
+        self.unsure.pop(now.value, None)
+        self.last = [each for each in self.last if each.acknowledged_ms >= now.sent_ms] + [now]
+        self.may_be_none = False
+
+    def refuse(self, value: Committed) -> None:
+        self.unsure.pop(value, None)
+
+    def see(self, found: Committed | None) -> None:
+        if found is None:
+            assert self.may_be_none, f"no offset, and there was one: {self.last}"
+        else:
+            possible = [*(each.value for each in self.last), *self.unsure]
+            assert found in possible, f"{found} is none of {possible}"
+
+    def settle(self, found: Committed | None) -> None:
+        """Read from a node that was started anew: nothing from before is on its way any more."""
+        self.see(found)
+        self.unsure.clear()
+        if found is not None:
+            known = [each for each in self.last if each.value == found]
+            self.last = known or [Acknowledged(found, -1, -1, "", -1, -1)]
+            self.may_be_none = False
+
+    def forgive(self) -> None:
+        """The power failed and nothing was synced: it may have gone back to whatever it was, or to nothing."""
+        self.unsure, self.last, self.may_be_none = dict(self.history), [], True
+
+
+@dataclass
+class Transaction:
+    producer: str
+    number: int
+    values: dict[Place, list[bytes]] = field(default_factory=dict)  # all of them acknowledged
+    offsets: bool = False  # the group's offset was set to `number` in it
+    asked_to_commit: bool = False
+    outcome: bool | None = None  # that the client was told
+    is_forgiven: bool = False
+
+    def see(self) -> None:
+        """By a reader of what is committed."""
+        assert self.is_forgiven or self.asked_to_commit, f"{self} was never committed, and its records are seen"
+        assert self.is_forgiven or self.outcome is not False, f"{self} was aborted, and its records are seen"
+
+    def check(self, found: dict[Place, list[bytes]]) -> bool:
+        """`found` is all that there is of it. Whether it was committed."""
+        if self.is_forgiven:
+            return bool(found)
+        if found:
+            self.see()
+            assert found == self.values, f"{self} is there in part: {found}"
+        else:
+            assert not self.outcome, f"{self} was committed, and is gone"
+        return bool(found)
+
+
+@dataclass
+class CoordinatorLedger:
+    commits: dict[tuple[str, Place], Commits] = field(default_factory=dict)  # by group
+    transactions: dict[tuple[str, int], Transaction] = field(default_factory=dict)  # by id and number
+    last_stable_offsets: dict[Place, int] = field(default_factory=dict)
+    read: dict[tuple[Place, int], bytes] = field(default_factory=dict)  # by offset, by readers of what is committed
+
+    def of(self, group: str, place: Place) -> Commits:
+        return self.commits.setdefault((group, place), Commits())
+
+    def begin(self, producer: str, number: int) -> Transaction:
+        return self.transactions.setdefault((producer, number), Transaction(producer, number))
+
+    def see(self, place: Place, offset: int, value: bytes) -> None:
+        known = self.read.setdefault((place, offset), value)
+        assert known == value, f"{place} at {offset} was read as {known!r}, and now as {value!r}"
+        self.transactions[key_of(value)].see()
+
+    def see_last_stable(self, place: Place, offset: int, least: int) -> None:
+        assert offset >= least, f"{place}: the last stable offset went back from {least} to {offset}"
+        self.last_stable_offsets[place] = max(self.last_stable_offsets.get(place, 0), offset)
+
+    def forgive(self) -> None:
+        for commits in self.commits.values():
+            commits.forgive()
+        for transaction in self.transactions.values():
+            transaction.is_forgiven = True
+        self.last_stable_offsets.clear()
+        self.read.clear()
+
+    def check(self, found: dict[Place, list[bytes]], offsets: dict[str, int]) -> None:
+        """`found` is all that is committed, in order; `offsets` what the producers' groups have."""
+        by_transaction: dict[tuple[str, int], dict[Place, list[bytes]]] = {}
+        for place, values in found.items():
+            check_order(values)
+            for value in values:
+                by_transaction.setdefault(key_of(value), {}).setdefault(place, []).append(value)
+        last: dict[str, int] = {}
+        for key, transaction in self.transactions.items():
+            if transaction.check(by_transaction.get(key, {})) and transaction.offsets:
+                last[transaction.producer] = max(last.get(transaction.producer, -1), transaction.number)
+        is_forgiven = any(each.is_forgiven for each in self.transactions.values())
+        for producer, offset in offsets.items():
+            assert is_forgiven or offset == last.get(producer, -1), f"{producer}: offset {offset}, not {last}"
+
+
+def value_of(producer: str, number: int, index: int) -> bytes:
+    return f"{producer}:{number}:{index}".encode()
+
+
+def key_of(value: bytes) -> tuple[str, int]:
+    producer, number, _index = value.decode().split(":")
+    return producer, int(number)
+
+
+def check_order(values: list[bytes]) -> None:
+    """Each once, and in the order in which its producer wrote it."""
+    last: dict[str, tuple[int, int]] = {}
+    for value in values:
+        producer, number, index = value.decode().split(":")
+        at = (int(number), int(index))
+        assert at > last.get(producer, (-1, -1)), f"{value!r} after {last[producer]}"
+        last[producer] = at

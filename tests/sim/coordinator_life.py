@@ -1,0 +1,266 @@
+"""The life of a node under a seed whose coordinators are busy: groups of all kinds, offsets, transactions; faults of disk
+and network, deaths, and what is left at the end. See `coordinator_ledger` for what has to hold."""
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from tests.sim.coordinator_clients import (
+    Committer,
+    CoordinatorClient,
+    CoordinatorScene,
+    Reader,
+    committed_in,
+    committed_records,
+    offset_request,
+)
+from tests.sim.coordinator_ledger import CoordinatorLedger, Place
+from tests.sim.coordinator_state import are_loaded, validate_state
+from tests.sim.group_members import BEAT_MS, SESSION_MS, ChangingMember, ClassicMember, ConsumerMember, Member
+from tests.sim.transaction_clients import TIMEOUT_MS, Transactor, Zombie
+from tests.support.serving import create
+from tests.support.transactional import fetch_request, state_of
+
+from tidelog.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from tidelog.server.node import NodeFailed
+from tidelog.sim.disk import DiskSettings
+from tidelog.sim.faults import Op
+from tidelog.sim.node_world import NodeWorld
+from tidelog.sim.trace import Trace
+from tidelog.sim.wire import NetworkSettings
+
+STEPS_A_LIFE = 1_500
+CALM_STEPS = 4_000
+VALIDATE_EVERY = 250
+PLACES: list[Place] = [("t", 0), ("t", 1), ("t", 2), ("u", 0)]
+OVERRIDES = {
+    "group.initial.rebalance.delay.ms": "20",
+    "group.min.session.timeout.ms": "100",
+    "group.consumer.min.session.timeout.ms": "100",
+    "group.consumer.session.timeout.ms": str(SESSION_MS),
+    "group.consumer.min.heartbeat.interval.ms": "10",
+    "group.consumer.heartbeat.interval.ms": str(BEAT_MS),
+    "group.consumer.min.assignment.interval.ms": "0",
+    "group.consumer.assignment.interval.ms": "50",
+    "group.consumer.migration.policy": "bidirectional",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
+    "transaction.state.log.min.isr": "1",
+    "log.flush.offset.checkpoint.interval.ms": "100",
+    "log.retention.check.interval.ms": "150",
+    "log.segment.delete.delay.ms": "50",
+    "log.cleaner.backoff.ms": "100",
+}
+# So small that there is always something to clean.
+INTERNAL = {
+    "cleanup.policy": "compact",
+    "internal.segment.bytes": "3000",
+    "min.cleanable.dirty.ratio": "0.01",
+    "delete.retention.ms": "300",
+}
+
+
+@dataclass
+class Plan:
+    """What may happen in a world. Without `syncs_everything` a power loss takes what it likes, and is forgiven."""
+
+    syncs_everything: bool
+    loses_power: bool = True
+    faults: bool = True
+    lives: int = 2
+
+    @property
+    def overrides(self) -> dict[str, str]:
+        flush = {"log.flush.interval.messages": "1"} if self.syncs_everything else {}
+        return {**OVERRIDES, **flush}
+
+
+class CoordinatorLife:
+    def __init__(self, seed: int, plan: Plan, trace: Trace | None = None) -> None:
+        self.random = random.Random(seed)
+        self.plan = plan
+        look_ns = self.random.choice([0, 0, 300_000, 4_000_000])
+        disks = {"/disk": DiskSettings(stale_is_intact=False)}
+        self.world = NodeWorld(seed, plan.overrides, NetworkSettings(), disks, trace, look_ns)
+        self.ledger = CoordinatorLedger()
+        self.scene = CoordinatorScene(self.world, self.ledger, self.random, PLACES)
+        self.validated = 0
+        self._make_topics()
+        self.transactors = [Transactor(self.scene, number, is_v2=number % 2 == 0) for number in range(4)]
+        self.members: list[Any] = self._members()
+        others = [Committer(self.scene, 10), Committer(self.scene, 11), Reader(self.scene, 12), Reader(self.scene, 13)]
+        zombie = Zombie(self.scene, 14, self.transactors)
+        self.clients: list[CoordinatorClient] = [*self.transactors, *others, zombie, *self.members]
+
+    def _make_topics(self) -> None:
+        client = self.world.client()
+        small = {"internal.segment.bytes": "4000"}
+        create(client, "t", 3, small)
+        create(client, "u", 1, small)
+        for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE):
+            create(client, topic, 2, INTERNAL)
+        client.close()
+
+    def _members(self) -> list[Member | ChangingMember]:
+        scene = self.scene
+        static = [ClassicMember(scene, 20, "classic", "one"), ConsumerMember(scene, 21, "consumer", "one")]
+        classic = [ClassicMember(scene, 30 + number, "classic") for number in range(2)]
+        consumer = [ConsumerMember(scene, 40 + number, "consumer") for number in range(2)]
+        return [*static, *classic, *consumer, *(ChangingMember(scene, 50 + number, "mixed") for number in range(3))]
+
+    # Living
+
+    def run(self) -> None:
+        for _ in range(self.plan.lives):
+            self.serve(STEPS_A_LIFE)
+            self.end()
+            self.world.start()
+            self.check()
+        self.come_to_rest()
+
+    def serve(self, steps: int) -> None:
+        self.world.network.settings.reset_chance = 0.001 if self.plan.faults else 0.0
+        for step in range(steps):
+            if self.plan.faults:
+                self._disturb()
+            self.step()
+            if step % VALIDATE_EVERY == 0:
+                self.validated += validate_state(self.world)
+
+    def step(self) -> None:
+        for client in self.clients:
+            client.step()
+        try:
+            self.world.turn()
+        except NodeFailed:
+            self.world.kill()
+            self.heal()
+            self.world.start()
+        self.world.clock.advance(1)
+
+    def _disturb(self) -> None:
+        chance, world = self.random.random(), self.world
+        if chance < 0.0005:
+            world.network.partition("node", "client")
+        elif chance < 0.005:
+            world.network.heal()
+        elif chance < 0.006:
+            self._disk().settings.sync_ms_max = self.random.choice([1, 10, 80])
+        elif chance < 0.0065:
+            self._disk().faults.fail(self.random.choice([Op.SYNC, Op.WRITE, Op.READ, Op.NAMES]), times=1)
+        elif chance < 0.007:
+            self.end()
+            self.world.start()
+        elif chance < 0.0075:
+            self._change_leader_epoch()
+
+    def _change_leader_epoch(self) -> None:
+        """Of a coordinator's partition: it is unloaded, and loaded again, by the same broker."""
+        broker = self.world.running.broker
+        families: list[Any] = [broker.coordinators.groups, broker.coordinators.transactions]
+        family = self.random.choice(families)
+        index = self.random.choice(family.partitions() or [0])
+        partition = broker.hosted.by_place.get((family.kind.topic, index))
+        if partition is not None and partition.is_leader:
+            partition.leader_epoch += 1
+            broker.coordinators.look(partition)
+
+    def _disk(self) -> Any:
+        return self.world.fs.disk("/disk")
+
+    def heal(self) -> None:
+        self.world.network.heal()
+        self.world.network.settings.reset_chance = 0.0
+        self._disk().faults.heal()
+
+    def end(self) -> None:
+        """One way or another; the disk works again afterwards."""
+        ways = ["kill", "kill", "stop"] + (["power"] * 3 if self.plan.loses_power else [])
+        way = self.random.choice(ways)
+        if way == "stop" and self._stops():
+            pass
+        elif way == "power":
+            self.world.lose_power()
+            if not self.plan.syncs_everything:
+                self.ledger.forgive()
+        else:
+            self.world.kill()
+        self.heal()
+
+    def _stops(self) -> bool:
+        self.heal()
+        try:
+            self.world.stop()
+        except NodeFailed:
+            return False
+        return True
+
+    # Looking
+
+    def check(self) -> None:
+        """The node has started anew, nothing is disturbed, and nobody has said anything yet."""
+        self.world.wait_for(lambda: are_loaded(self.world) or None)
+        self.validated += validate_state(self.world)
+        client = self.world.client()
+        for (group, place), commits in self.ledger.commits.items():
+            answer = client.ask(offset_request(group, [place]), 8).groups[0]
+            assert not answer.error_code, answer
+            found = answer.topics[0].partitions[0]
+            assert not found.error_code, found
+            commits.settle(committed_in(found))
+        client.close()
+        self._check_transactions()
+
+    def come_to_rest(self) -> None:
+        """Whoever is there does as it is told, until everybody has what is its own."""
+        self.heal()
+        self.scene.is_calm = True
+        for client in [*self.clients, *(each for changing in self.members for each in getattr(changing, "kinds", []))]:
+            client.wakes_ms = 0
+        for _ in range(CALM_STEPS):
+            self.step()
+        for group in ("classic", "consumer", "mixed"):
+            members = [each for each in self.members if getattr(each, "current", each).group == group]
+            owned = sorted(place for member in members for place in member.owned)
+            assert owned == sorted(PLACES), f"{group}: {[list(member.owned) for member in members]}"
+        self.clients = []
+        self._check_transactions()
+        assert validate_state(self.world) == 4
+        bugs = self.world.running.broker.dispatch.bugs, self.world.running.broker.events.coordinator_bugs
+        assert bugs == (0, 0)
+
+    def _check_transactions(self) -> None:
+        """Those that are open come to an end by their timeout."""
+        self.world.run(TIMEOUT_MS + 300)
+        client = self.world.client()
+        for transactor in self.transactors:
+            if transactor.count:
+                self._until_at_rest(client, transactor)
+        found = {place: self._read(client, place) for place in PLACES}
+        offsets = {each.transactional_id: self._offset(client, each) for each in self.transactors}
+        client.close()
+        self.ledger.check(found, offsets)
+
+    def _until_at_rest(self, client: Any, transactor: Transactor) -> None:
+        if not any(each.is_forgiven for each in self.ledger.transactions.values()):
+            at_rest = ("Empty", "CompleteCommit", "CompleteAbort")
+            self.world.wait_for(lambda: state_of(client, transactor.transactional_id) in at_rest or None)
+
+    def _read(self, client: Any, place: Place) -> list[bytes]:
+        values: list[bytes] = []
+        offset = 0
+        while True:
+            data = client.ask(fetch_request(place, offset), 12).responses[0].partitions[0]
+            assert not data.error_code, data
+            self.ledger.see_last_stable(place, data.last_stable_offset, self.ledger.last_stable_offsets.get(place, 0))
+            found, end_offset = committed_records(data)
+            values += [value for at, value in found.items() if at >= offset]
+            if end_offset is None:
+                is_forgiven = any(each.is_forgiven for each in self.ledger.transactions.values())
+                assert is_forgiven or data.last_stable_offset == data.high_watermark, "a transaction hangs"
+                return values
+            offset = end_offset
+
+    def _offset(self, client: Any, transactor: Transactor) -> int:
+        request = offset_request(transactor.group, PLACES[:1], require_stable=True)
+        found = client.ask(request, 8).groups[0].topics[0].partitions[0]
+        return -2 if found.error_code else int(found.committed_offset)

@@ -1,0 +1,77 @@
+"""What every coordinator of a node believes, against what its log says: a fresh replay has to come to the same."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tidelog.coordinator.transaction.coordinator import TransactionCoordinator
+from tidelog.server.coordinator_loading import Loading
+from tidelog.server.coordinator_log import record_bytes_max
+from tidelog.server.coordinator_shard import CoordinatorShard
+from tidelog.sim.node_world import NodeWorld
+from tidelog.storage.log_read import LogRead
+
+
+class Rereading(Loading):
+    """Of the whole log in one go: outside of a turn, waiting for the disk hurts nobody."""
+
+    def _begin_warm(self, _found: LogRead) -> bool:
+        return False
+
+
+def durable(machine: Any) -> dict[str, Any]:
+    """What a replay must bring back, out of all that is printed."""
+    if isinstance(machine, TransactionCoordinator):
+        return machine.durable()
+    printed = machine.printed()
+    groups = {name: _durable_group(group) for name, group in printed["groups"].items()}
+    return {"groups": {name: each for name, each in groups.items() if each}, "offsets": printed["offsets"]}
+
+
+def _durable_group(printed: dict[str, Any]) -> Any:
+    return printed["committed"] if printed["type"] == "classic" else printed
+
+
+def shards_of(world: NodeWorld) -> list[CoordinatorShard[Any]]:
+    coordinators = world.running.broker.coordinators
+    families: list[Any] = [coordinators.groups, coordinators.transactions]
+    return [family._shards[index] for family in families for index in family.partitions()]
+
+
+def validate_state(world: NodeWorld) -> int:
+    """How many could be compared: those that are active, with everything committed."""
+    with _sound_disks(world):
+        return _validate_state(world)
+
+
+@contextmanager
+def _sound_disks(world: NodeWorld) -> Iterator[None]:
+    """The comparison reads, and must not be what a fault was meant for."""
+    all_faults = [disk.faults for disk in world.fs._mounts.disks.values()]
+    kept = [faults.rules for faults in all_faults]
+    for faults in all_faults:
+        faults.rules = []
+    yield
+    for faults, rules in zip(all_faults, kept, strict=True):
+        faults.rules = rules
+
+
+def _validate_state(world: NodeWorld) -> int:
+    broker, compared = world.running.broker, 0
+    for shard in shards_of(world):
+        log = shard.partition.log
+        is_settled = log.high_watermark == log.log_end_offset and not log.is_unsettled
+        if shard.machine is None or shard.replicated.has_work or not is_settled:
+            continue
+        loading = Rereading(broker, shard.partition, shard._kind.types, lambda _type: None)
+        twin = shard._kind.make(broker, shard.partition, record_bytes_max(shard.partition))
+        shard.replicated.validate_state(twin, loading.slices(), durable)
+        compared += 1
+    return compared
+
+
+def are_loaded(world: NodeWorld) -> bool:
+    """Every partition of both topics has its coordinator at work."""
+    coordinators = world.running.broker.coordinators
+    families: list[Any] = [coordinators.groups, coordinators.transactions]
+    return all(len(family.machines()) == family.partition_count for family in families)

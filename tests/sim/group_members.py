@@ -1,0 +1,354 @@
+"""Members of groups on a simulated node, of both protocols: they join, do as they are told, commit what they own, and
+now and then leave, die, or speak as who they were before.
+
+A member owns what it was told last and has not been told to give up. Two may believe that they own a partition only
+while one of them has not been heard of for a session: `claim` holds the node to that.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.sim.coordinator_clients import RETRIABLE, CoordinatorClient, CoordinatorScene, commit_request
+from tests.sim.coordinator_ledger import Acknowledged, Place
+from tests.unit.coordinator.consumer.classic_client import assignment, subscription
+
+from tidelog.coordinator.group.consumer.embedded import read_assignment
+from tidelog.model.errors import ErrorCode
+from tidelog.model.ids import Uuid
+from tidelog.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from tidelog.protocol.messages.heartbeat import HeartbeatRequest
+from tidelog.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from tidelog.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from tidelog.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+SESSION_MS = 1_500  # and as long for a rebalance
+BEAT_MS = 100
+# Join as somebody new, with nothing.
+FORGOTTEN = (
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.FENCED_MEMBER_EPOCH,
+    ErrorCode.FENCED_INSTANCE_ID,
+    ErrorCode.GROUP_ID_NOT_FOUND,
+)
+# A commit of somebody who is no member any more, or not at this epoch.
+REFUSED = (
+    *FORGOTTEN,
+    ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.STALE_MEMBER_EPOCH,
+    ErrorCode.REBALANCE_IN_PROGRESS,
+)
+Who = tuple[str, int, int]  # member id, generation or epoch, and since when
+
+
+class Member(CoordinatorClient):
+    """What both kinds have in common: who they are, what they own, commits."""
+
+    unrest = 0.004  # how likely it leaves or dies, whenever it could say something
+    commits = 0.4
+
+    def __init__(self, scene: CoordinatorScene, number: int, group: str, instance_id: str | None = None) -> None:
+        super().__init__(scene, number)
+        self.group = group
+        self.instance_id = instance_id
+        self.member_id = ""
+        self.epoch = -1
+        self.since_ms = 0  # of the epoch
+        self.owned: dict[Place, None] = {}
+        self.confirmed_ms = 0  # when it said what was last answered well
+        self.past: list[tuple[Who, Place]] = []  # who it was when it owned something
+        self.refused = 0  # commits
+        self._beat_ms = 0
+
+    @property
+    def who(self) -> str:
+        return f"{self.member_id or self.number}@{self.epoch}"
+
+    # What it owns
+
+    def claim(self, places: list[Place]) -> None:
+        self.release([place for place in self.owned if place not in places])
+        now_ms = self.scene.now_ms
+        for place in places:
+            owners = self.scene.owners.setdefault((self.group, place), {})
+            rivals = [each for each in owners if each is not self and now_ms - each.confirmed_ms < SESSION_MS]
+            assert not rivals, f"{place} of {self.group} went to {self.who}, and is {rivals[0].who}'s"
+            owners[self] = None
+            self.owned[place] = None
+
+    def release(self, places: list[Place]) -> None:
+        for place in places:
+            self.owned.pop(place, None)
+            self.scene.owners[self.group, place].pop(self, None)
+            self.past = [*self.past[-5:], ((self.member_id, self.epoch, self.since_ms), place)]
+
+    def forget(self) -> None:
+        self.release(list(self.owned))
+        self.member_id, self.epoch = "", -1
+
+    # Its life
+
+    def act(self) -> None:
+        if not self.scene.is_calm and self.member_id and self.scene.chance(self.unrest):
+            self.scene.random.choice([self._die, self.leave, self._sleep])()
+        elif self.past and self.scene.chance(0.02):
+            who, place = self.scene.random.choice(self.past)
+            self._commit(who, place)
+        elif self.owned and self.scene.chance(self.commits):
+            place = self.scene.random.choice(list(self.owned))
+            self._commit((self.member_id, self.epoch, self.since_ms), place)
+        elif self.scene.now_ms >= self._beat_ms or not self.is_settled:
+            self._beat_ms = self.scene.now_ms + BEAT_MS
+            self.go_on()
+        else:
+            self.pause(BEAT_MS // 4)
+
+    def _die(self) -> None:
+        self.hang_up()
+        self.forget()
+        self.pause(2 * SESSION_MS)
+
+    def _sleep(self) -> None:
+        """It comes back as who it was, and may not be that any more."""
+        self.wakes_ms = self.scene.now_ms + self.scene.random.choice([SESSION_MS // 2, 2 * SESSION_MS])
+
+    def _commit(self, who: Who, place: Place) -> None:
+        member_id, epoch, since_ms = who
+        commits, value = self.scene.ledger.of(self.group, place), self.scene.next_commit(f"{member_id}@{epoch}")
+        sent_ms = self.scene.now_ms
+        commits.send(value)
+
+        def answered(answer: Any) -> None:
+            code = ErrorCode(answer.topics[0].partitions[0].error_code)
+            if code is ErrorCode.NONE:
+                commits.acknowledge(Acknowledged(value, sent_ms, self.scene.now_ms, member_id, epoch, since_ms))
+            elif code in REFUSED:
+                commits.refuse(value)
+                self.refused += 1
+            else:
+                assert code in RETRIABLE, code
+
+        self.ask(commit_request(self.group, place, value, member_id, epoch, self.instance_id), 9, answered)
+
+    @property
+    def is_settled(self) -> bool:
+        raise NotImplementedError
+
+    def go_on(self) -> None:
+        raise NotImplementedError
+
+    def leave(self) -> None:
+        raise NotImplementedError
+
+
+class ConsumerMember(Member):
+    """KIP-848."""
+
+    def __init__(self, scene: CoordinatorScene, number: int, group: str, instance_id: str | None = None) -> None:
+        super().__init__(scene, number, group, instance_id)
+        self.lives = 0
+
+    @property
+    def is_settled(self) -> bool:
+        return self.epoch > 0
+
+    def go_on(self) -> None:
+        if not self.member_id:
+            self.lives += 1
+            self.member_id, self.epoch = f"member-{self.number}-{self.lives}", 0
+        topics = sorted({topic for topic, _partition in self.scene.places})
+        is_new = self.epoch == 0
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=self.group,
+            member_id=self.member_id,
+            member_epoch=self.epoch,
+            instance_id=self.instance_id,
+            rebalance_timeout_ms=SESSION_MS if is_new else -1,
+            subscribed_topic_names=topics if is_new else None,
+            topic_partitions=[] if is_new else self._owned(),
+        )
+        sent_ms = self.scene.now_ms
+        self.ask(request, 1, lambda answer: self._answered(answer, sent_ms))
+
+    def _owned(self) -> list[TopicPartitions]:
+        by_topic: dict[Uuid, list[int]] = {}
+        for topic, partition in self.owned:
+            by_topic.setdefault(self._topics()[topic], []).append(partition)
+        return [TopicPartitions(topic_id=each, partitions=partitions) for each, partitions in by_topic.items()]
+
+    def _topics(self) -> dict[str, Uuid]:
+        return {topic.name: topic.id for topic in self.scene.world.running.broker.image.topics.by_id.values()}
+
+    def _answered(self, answer: Any, sent_ms: int) -> None:
+        code = ErrorCode(answer.error_code)
+        if code is ErrorCode.NONE:
+            self.since_ms = self.since_ms if self.epoch == answer.member_epoch else self.scene.now_ms
+            self.epoch, self.confirmed_ms = answer.member_epoch, sent_ms
+            if answer.assignment is not None:
+                names = {topic_id: name for name, topic_id in self._topics().items()}
+                told = [
+                    (names[each.topic_id], partition)
+                    for each in answer.assignment.topic_partitions
+                    for partition in each.partitions
+                ]
+                is_changed = told != list(self.owned)
+                self.claim(told)
+                if is_changed:
+                    self._beat_ms = 0  # says so at once
+        elif code in FORGOTTEN:
+            self.forget()
+        else:
+            assert code in (*RETRIABLE, ErrorCode.UNRELEASED_INSTANCE_ID), (code, answer.error_message)
+            self.pause(50)
+
+    def leave(self) -> None:
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=self.group, member_id=self.member_id, member_epoch=-1, instance_id=self.instance_id
+        )
+        self.forget()
+        self.ask(request, 1, lambda _answer: self.pause(SESSION_MS))
+
+
+class ClassicMember(Member):
+    """Eager: it gives everything up before it joins again. As leader it deals out the partitions in turn."""
+
+    def __init__(self, scene: CoordinatorScene, number: int, group: str, instance_id: str | None = None) -> None:
+        super().__init__(scene, number, group, instance_id)
+        self.is_to_join = True
+        self._deal: dict[str, list[Place]] | None = None  # joined; None: and synced
+
+    @property
+    def is_settled(self) -> bool:
+        return not self.is_to_join and self._deal is None
+
+    def forget(self) -> None:
+        super().forget()
+        self.is_to_join, self._deal = True, None
+
+    def go_on(self) -> None:
+        if self.is_to_join:
+            self._join()
+        elif self._deal is not None:
+            self._sync(self._deal)
+        else:
+            self._beat()
+
+    def _join(self) -> None:
+        self.release(list(self.owned))
+        topics = tuple(sorted({topic for topic, _partition in self.scene.places}))
+        protocol = JoinGroupRequestProtocol(name="range", metadata=subscription(topics))
+        request = JoinGroupRequest(
+            group_id=self.group,
+            session_timeout_ms=SESSION_MS,
+            rebalance_timeout_ms=SESSION_MS,
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+            protocol_type="consumer",
+            protocols=[protocol],
+        )
+        self.ask(request, 9, self._joined)
+
+    def _joined(self, answer: Any) -> None:
+        code = ErrorCode(answer.error_code)
+        if code is ErrorCode.NONE:
+            self.member_id, self.epoch, self.since_ms = answer.member_id, answer.generation_id, self.scene.now_ms
+            self.is_to_join, self._deal = False, {}
+            if answer.leader == answer.member_id and not answer.skip_assignment:
+                self._deal = dealt([each.member_id for each in answer.members], self.scene.places)
+        elif code is ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = answer.member_id
+        elif code in FORGOTTEN:
+            self.forget()
+        else:
+            assert code in (*RETRIABLE, ErrorCode.REBALANCE_IN_PROGRESS), code
+            self.pause(50)
+
+    def _sync(self, deal: dict[str, list[Place]]) -> None:
+        given = [
+            SyncGroupRequestAssignment(member_id=member_id, assignment=assignment(by_topic(places)))
+            for member_id, places in deal.items()
+        ]
+        request = SyncGroupRequest(
+            group_id=self.group,
+            generation_id=self.epoch,
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=given,
+        )
+        sent_ms = self.scene.now_ms
+
+        def synced(answer: Any) -> None:
+            self._deal, self.confirmed_ms = None, sent_ms
+            told = read_assignment(answer.assignment) if answer.assignment else None
+            self.claim([(each.topic, p) for each in told.assigned_partitions for p in each.partitions] if told else [])
+
+        self.ask(request, 5, lambda answer: self._told(answer, lambda: synced(answer)))
+
+    def _beat(self) -> None:
+        request = HeartbeatRequest(
+            group_id=self.group,
+            generation_id=self.epoch,
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+        )
+        sent_ms = self.scene.now_ms
+
+        def confirmed() -> None:
+            self.confirmed_ms = sent_ms
+
+        self.ask(request, 4, lambda answer: self._told(answer, confirmed))
+
+    def _told(self, answer: Any, go_on: Callable[[], None]) -> None:
+        code = ErrorCode(answer.error_code)
+        if code is ErrorCode.NONE:
+            go_on()
+        elif code in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION):
+            self.release(list(self.owned))
+            self.is_to_join, self._deal = True, None
+        elif code in FORGOTTEN:
+            self.forget()
+        else:
+            assert code in RETRIABLE, code
+            self.pause(50)
+
+    def leave(self) -> None:
+        identity = MemberIdentity(member_id=self.member_id, group_instance_id=self.instance_id)
+        self.forget()
+        self.ask(LeaveGroupRequest(group_id=self.group, members=[identity]), 5, lambda _answer: self.pause(SESSION_MS))
+
+
+class ChangingMember(CoordinatorClient):
+    """Of one protocol in one life, of the other in the next: a group that is being upgraded, or downgraded."""
+
+    def __init__(self, scene: CoordinatorScene, number: int, group: str) -> None:
+        super().__init__(scene, number)
+        self.kinds: list[Member] = [ConsumerMember(scene, number, group), ClassicMember(scene, number, group)]
+        self.current = scene.random.choice(self.kinds)
+
+    def step(self) -> None:
+        before = self.current.member_id
+        self.current.step()
+        self.heard = sum(each.heard for each in self.kinds)
+        if before and not self.current.member_id and not self.scene.is_calm:
+            self.current = self.scene.random.choice(self.kinds)
+
+    @property
+    def owned(self) -> dict[Place, None]:
+        return self.current.owned
+
+
+def dealt(member_ids: list[str], places: list[Place]) -> dict[str, list[Place]]:
+    hands: dict[str, list[Place]] = {member_id: [] for member_id in member_ids}
+    for index, place in enumerate(places):
+        hands[member_ids[index % len(member_ids)]].append(place)
+    return hands
+
+
+def by_topic(places: list[Place]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for topic, partition in places:
+        found.setdefault(topic, []).append(partition)
+    return found
+
+

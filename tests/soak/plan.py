@@ -1,0 +1,102 @@
+"""What happens in a round, drawn from a seed: the same seed and number give the same program, group and faults.
+
+What the seed can not fix is when the processes get to run; so faults are timed by the work that is done (so many
+transactions committed by the workers together) and only then by the clock.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+PARTITIONS = 3
+KEYS = 12
+RECORDS = 600
+WORKERS = 2
+# Of the programs: the most records in a transaction, and the longest that they loiter in one, so that faults meet it.
+TRANSACTION_RECORDS = 10
+LOITER_MS = 25
+
+
+class Program(StrEnum):
+    CONFLUENT = "confluent"
+    JAVA = "java"
+
+
+class Group(StrEnum):
+    """How the workers share the input."""
+
+    RANGE = "classic, range"
+    COOPERATIVE = "classic, cooperative"
+    CONSUMER = "consumer"
+
+    @property
+    def protocol(self) -> str:
+        return "consumer" if self is Group.CONSUMER else "classic"
+
+
+class Kind(StrEnum):
+    WORKER_KILLED = "kill -9 worker"
+    BROKER_KILLED = "kill -9 broker"
+    BOTH_KILLED = "kill -9 broker and worker"
+    # Wakes up when another worker has its partitions, and must not be believed.
+    WORKER_FROZEN = "freeze worker"
+
+
+@dataclass(slots=True)
+class Fault:
+    kind: Kind
+    worker: int
+    after_commits: int  # of all workers, since the fault before
+    delay_ms: int  # after those
+    pause_ms: int  # until the broker is started again, or the worker thawed
+
+    def __str__(self) -> str:
+        whom = "" if self.kind is Kind.BROKER_KILLED else f" {self.worker}"
+        return f"{self.kind}{whom} at +{self.after_commits} commits +{self.delay_ms} ms"
+
+
+@dataclass(slots=True)
+class Plan:
+    seed: int
+    number: int
+    program: Program
+    group: Group
+    is_static: bool
+    faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return f"soak-{self.seed}-{self.number}"
+
+    @property
+    def input(self) -> str:
+        return f"{self.name}-in"
+
+    @property
+    def output(self) -> str:
+        return f"{self.name}-out"
+
+    def __str__(self) -> str:
+        return f"{self.program}, {self.group}{', static' if self.is_static else ''}: {'; '.join(map(str, self.faults))}"
+
+
+def plan(seed: int, number: int, program: Program) -> Plan:
+    """Every third round of a program has a consumer group; members are static in every fourth."""
+    chance = random.Random(f"{seed}:{number}:{program}")
+    group = chance.choice((Group.RANGE, Group.COOPERATIVE, Group.CONSUMER))
+    made = Plan(seed, number, program, group, is_static=chance.random() < 0.25)
+    made.faults = [_fault(chance, kind) for kind in _kinds(chance)]
+    return made
+
+
+def _kinds(chance: random.Random) -> Iterator[Kind]:
+    """Both sides are hit in every round."""
+    yield from chance.sample([Kind.WORKER_KILLED, Kind.BROKER_KILLED], 2)
+    if chance.random() < 0.5:
+        yield chance.choice([Kind.BOTH_KILLED, Kind.WORKER_FROZEN, Kind.BROKER_KILLED])
+
+
+def _fault(chance: random.Random, kind: Kind) -> Fault:
+    pause_ms = chance.randint(1_200, 2_500) if kind is Kind.WORKER_FROZEN else chance.randint(0, 200)
+    return Fault(kind, chance.randrange(WORKERS), chance.randint(0, 15), chance.randint(0, 60), pause_ms)

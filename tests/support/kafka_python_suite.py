@@ -1,0 +1,118 @@
+"""kafka-python's own integration tests, from its source distribution: fetched once into a cache outside the repository,
+unpacked for each run, and run by a pytest of their own against a broker that is already there.
+
+The distribution leaves two files out of its `test` package, without which the package of that name in Python's library
+is found in its place: they are written into the unpacked copy. Nothing else is changed.
+"""
+
+import fcntl
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from xml.etree import ElementTree
+
+LOCKED = Path(__file__).parent.parent.parent / "requirements" / "dev.txt"
+FETCH_SECONDS_MAX = 120
+RUN_SECONDS_MAX = 300
+SERVICE = '''"""Stands in for a file that the distribution leaves out: the broker runs already."""
+
+
+class SpawnedService:
+    pass
+
+
+class ExternalService:
+    def __init__(self, host, port):
+        self.host, self.port = host, port
+'''
+
+
+class SuiteMissing(Exception):
+    """What stands in the way of having the suite here."""
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """Names of tests, by what became of them; `skipped` has the reasons."""
+
+    passed: list[str]
+    failed: dict[str, str]
+    skipped: dict[str, str]
+    output: str
+
+
+def fetch_suite() -> Path:
+    """The source distribution of the version that is installed, with the hash that is locked."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tidelog" / "kafka-python"
+    cache.mkdir(parents=True, exist_ok=True)
+    archive = cache / f"kafka_python-{version('kafka-python')}.tar.gz"
+    with (cache / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not archive.exists():
+            _download(cache)
+    return archive
+
+
+def _download(cache: Path) -> None:
+    locked = re.search(r"^kafka-python==.*(?:\n +--hash.*)+", LOCKED.read_text(), re.MULTILINE)
+    assert locked is not None
+    requirement = cache / "requirement.txt"
+    requirement.write_text(locked[0])
+    options = ["--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--require-hashes", "-r", str(requirement)]
+    command = [sys.executable, "-m", "pip", "download", "-q", *options, "-d", str(cache)]
+    try:
+        outcome = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS_MAX)
+    except subprocess.TimeoutExpired as late:
+        raise SuiteMissing(f"pip took more than {FETCH_SECONDS_MAX} s") from late
+    if outcome.returncode:
+        raise SuiteMissing(f"pip could not fetch it: {outcome.stderr[-500:]}")
+
+
+def unpack(archive: Path, directory: Path) -> Path:
+    """Its tests only: the library under them is the installed one."""
+    with tarfile.open(archive) as packed:
+        packed.extractall(directory, filter="data")
+    (root,) = directory.iterdir()
+    (root / "kafka").rename(directory / "unused")
+    (root / "test" / "__init__.py").touch()
+    (root / "test" / "service.py").write_text(SERVICE)
+    return root
+
+
+def run_suite(root: Path, host: str, port: int, *arguments: str) -> Outcomes:
+    report = root / "report.xml"
+    environment = {
+        **os.environ,
+        "KAFKA_URI": f"kafka://{host}:{port}",
+        "KAFKA_VERSION": "4.3.1",
+        "KAFKA_ROOT": str(root),  # only looked at, where the broker is somebody else's
+        "PYTHONPATH": str(root),
+    }
+    plugins = [option for name in ("tidelog", "randomly", "xdist", "cacheprovider") for option in ("-p", f"no:{name}")]
+    options = ["-c", os.devnull, "--rootdir", str(root), "--junitxml", str(report), "--show-capture=no", *plugins]
+    command = [sys.executable, "-m", "pytest", "-q", *options, *arguments]
+    outcome = subprocess.run(
+        command, cwd=root, env=environment, capture_output=True, text=True, timeout=RUN_SECONDS_MAX
+    )
+    assert report.exists(), outcome.stdout[-3000:] + outcome.stderr[-3000:]
+    return _outcomes(report, outcome.stdout)
+
+
+def _outcomes(report: Path, output: str) -> Outcomes:
+    outcomes = Outcomes([], {}, {}, output)
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.get('classname', '').rpartition('.')[2]}::{case.get('name')}"
+        wrong = case.find("failure") if case.find("failure") is not None else case.find("error")
+        skipped = case.find("skipped")
+        if wrong is not None:
+            outcomes.failed[name] = wrong.get("message", "")
+        elif skipped is not None:
+            outcomes.skipped[name] = skipped.get("message", "")
+        else:
+            outcomes.passed.append(name)
+    return outcomes
