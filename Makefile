@@ -8,7 +8,7 @@ COMPILED := $(shell sed -n 's/^    "\(src\/.*\.py\)",$$/\1/p' setup.py)
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install check format test bench sim mutations demo tour wheel docs lock clean
+.PHONY: help install check format test bench sim soak mutations demo tour wheel docs lock clean
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  \033[36m%-9s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ bench: $(STAMP)  ## what it costs, beside its peers, in one run
 
 sim: $(STAMP)  ## crash the log on the simulated disk, many seeds
 	$(BIN)/python -m tools.sim
+
+ROUNDS ?= 200
+soak: $(STAMP)  ## exactly-once under kill -9 of both sides, ROUNDS=200 rounds (SEED=n: the same again)
+	$(BIN)/python -m tools.soak --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
 
 mutations: $(STAMP)  ## make deliberate bugs in a copy and see that a test catches each
 	$(BIN)/python tools/mutations.py

@@ -18,6 +18,7 @@ BENCHMARKS = (
     "compaction",
     "restart",
     "broker",
+    "coordinators",
 )
 FLAGS = ("--strict", "--quick", "--full")
 

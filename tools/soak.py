@@ -52,6 +52,9 @@ class Soak:
         self._node.stop()
         self._place.remove()
 
+    def give_up(self) -> None:
+        self._node.kill()
+
     def _report(self, each: Plan, error: Exception) -> None:
         self.failed.append(each)
         self._node.kill()
@@ -100,17 +103,19 @@ def main(arguments: list[str]) -> int:
     console.print(f"seed {options.seed}: {options.rounds} rounds from {options.first} with {' and '.join(chosen)}")
     columns = (TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     soak = Soak(console)
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("rounds", total=options.rounds)
-        for number in range(options.first, options.first + options.rounds):
-            soak.run(plan(options.seed, number, chosen[number % len(chosen)]))
-            progress.advance(task)
-    console.print(table(soak))
     try:
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task("rounds", total=options.rounds)
+            for number in range(options.first, options.first + options.rounds):
+                soak.run(plan(options.seed, number, chosen[number % len(chosen)]))
+                progress.advance(task)
         soak.end()
     except SoakFailed as error:
         console.print(f"[bold red]{error}")
         return 1
+    finally:
+        soak.give_up()
+        console.print(table(soak))
     return 1 if soak.failed else 0
 
 

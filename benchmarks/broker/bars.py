@@ -90,14 +90,14 @@ class Line:
         return held is not None and self.bar.holds(held)
 
 
-def lines_of(samples: Samples) -> list[Line]:
+def lines_of(samples: Samples, bars: Sequence[Bar] = BARS) -> list[Line]:
     lines = []
     for measure, by_system in samples.items():
         for figure in by_system[OURS][0]:
             ours = [one[figure] for one in by_system[OURS]]
             apache = [one[figure] for one in by_system.get(APACHE, [])]
             median = statistics.median(ours)
-            bar = next((each for each in BARS if (each.measure, each.figure) == (measure, figure)), None)
+            bar = next((each for each in bars if (each.measure, each.figure) == (measure, figure)), None)
             spread = (max(ours) - min(ours)) / median if median else 0.0
             lines.append(Line(measure, figure, median, statistics.median(apache) if apache else None, spread, bar))
     return lines

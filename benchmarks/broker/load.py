@@ -41,10 +41,17 @@ class Load:
         subprocess.run([compiler, "-O2", "-o", str(self._tool), str(SOURCE)], check=True)
 
     def produce(
-        self, port: int, frame: ProduceFrame, connections: int, window: int, seconds: float, count: int = 0
+        self,
+        port: int,
+        frame: ProduceFrame,
+        connections: int,
+        window: int,
+        seconds: float,
+        count: int = 0,
+        sequence_at: int = 0,
     ) -> Produced:
         """For so long, or so many requests in all."""
-        numbers = (connections, window, seconds, count, frame.error_at)
+        numbers = (connections, window, seconds, count, frame.error_at, sequence_at)
         requests, *rest = self._run("produce", port, frame.data, *numbers)
         return Produced(int(requests), *rest)
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,16 +88,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(name: str, scratch: Path) -> Iterator[System]:
+def running(name: str, scratch: Path, settings: Mapping[str, str] | None = None) -> Iterator[System]:
     """A broker on an empty directory; RuntimeError with its output where it does not answer."""
     scratch.mkdir(parents=True)
-    directory, port = scratch / "data", free_port()
-    command = _our_command(directory, port) if name == OURS else _apache_command(scratch, directory, port)
-    output = scratch / "output"
-    with output.open("wb") as sink:
-        began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT, cwd=scratch, env=_environment())
-    system = System(name, port, directory, process, output, 0.0)
+    directory, port, settings = scratch / "data", free_port(), settings or {}
+    if name == OURS:
+        command = _our_command(directory, port, settings)
+    else:
+        command = _apache_command(scratch, directory, port, settings)
+    began = time.perf_counter()
+    system = _launched(name, scratch / "output", directory, port, command)
     try:
         _wait_for_metadata(system)
         system.start_seconds = time.perf_counter() - began
@@ -107,20 +107,43 @@ def running(name: str, scratch: Path) -> Iterator[System]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+@contextmanager
+def restarted(system: System, settings: Mapping[str, str] | None = None) -> Iterator[System]:
+    """Our node once more, on the directory of one that has stopped. Not waited for: it may be loading."""
+    output = system.output.with_name("output-again")
+    command = _our_command(system.directory, system.port, settings or {})
+    again = _launched(system.name, output, system.directory, system.port, command)
+    try:
+        yield again
+    finally:
+        again.stop()
+
+
+def _launched(name: str, output: Path, directory: Path, port: int, command: list[str]) -> System:
+    with output.open("wb") as sink:
+        process = subprocess.Popen(
+            command, stdout=sink, stderr=subprocess.STDOUT, cwd=output.parent, env=_environment()
+        )
+    return System(name, port, directory, process, output, 0.0)
+
+
 def _environment() -> dict[str, str]:
     """As an installed program has it: its modules are compiled once, and not at every start."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def _our_command(directory: Path, port: int) -> list[str]:
-    return [str(Path(sys.executable).with_name("tidelog")), "dev", "--dir", str(directory), "--port", str(port)]
+def _our_command(directory: Path, port: int, settings: Mapping[str, str]) -> list[str]:
+    program = str(Path(sys.executable).with_name("tidelog"))
+    overrides = [part for name, value in settings.items() for part in ("--override", f"{name}={value}")]
+    return [program, "dev", "--dir", str(directory), "--port", str(port), *overrides]
 
 
-def _apache_command(scratch: Path, directory: Path, port: int) -> list[str]:
+def _apache_command(scratch: Path, directory: Path, port: int, settings: Mapping[str, str]) -> list[str]:
     """Formatted beforehand, which is not counted."""
     jars = fetch_jars()
     properties = scratch / "server.properties"
-    properties.write_text(PROPERTIES.format(port=port, controller_port=free_port(), directory=directory))
+    text = PROPERTIES.format(port=port, controller_port=free_port(), directory=directory)
+    properties.write_text(text + "".join(f"{name}={value}\n" for name, value in settings.items()))
     tool = java_command(jars, "kafka.tools.StorageTool", "random-uuid")
     cluster_id = subprocess.run(tool, check=True, capture_output=True, text=True).stdout.split()[-1]
     tool = java_command(jars, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties))

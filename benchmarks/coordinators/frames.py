@@ -76,5 +76,3 @@ def offset_fetch_frame(group: str, topic: str, partition: int) -> bytes:
     wanted = OffsetFetchRequestTopics(name=topic, partition_indexes=[partition])
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=[wanted])])
     return framed(request, OFFSET_FETCH_VERSION)
-
-

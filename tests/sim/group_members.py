@@ -146,6 +146,7 @@ class ConsumerMember(Member):
     def __init__(self, scene: CoordinatorScene, number: int, group: str, instance_id: str | None = None) -> None:
         super().__init__(scene, number, group, instance_id)
         self.lives = 0
+        self._is_heard = False  # the last request was answered: only what has changed need be said
 
     @property
     def is_settled(self) -> bool:
@@ -156,17 +157,17 @@ class ConsumerMember(Member):
             self.lives += 1
             self.member_id, self.epoch = f"member-{self.number}-{self.lives}", 0
         topics = sorted({topic for topic, _partition in self.scene.places})
-        is_new = self.epoch == 0
+        is_new, says_all = self.epoch == 0, self.epoch == 0 or not self._is_heard
         request = ConsumerGroupHeartbeatRequest(
             group_id=self.group,
             member_id=self.member_id,
             member_epoch=self.epoch,
             instance_id=self.instance_id,
-            rebalance_timeout_ms=SESSION_MS if is_new else -1,
-            subscribed_topic_names=topics if is_new else None,
+            rebalance_timeout_ms=SESSION_MS if says_all else -1,
+            subscribed_topic_names=topics if says_all else None,
             topic_partitions=[] if is_new else self._owned(),
         )
-        sent_ms = self.scene.now_ms
+        sent_ms, self._is_heard = self.scene.now_ms, False
         self.ask(request, 1, lambda answer: self._answered(answer, sent_ms))
 
     def _owned(self) -> list[TopicPartitions]:
@@ -180,6 +181,7 @@ class ConsumerMember(Member):
 
     def _answered(self, answer: Any, sent_ms: int) -> None:
         code = ErrorCode(answer.error_code)
+        self._is_heard = code is ErrorCode.NONE
         if code is ErrorCode.NONE:
             self.since_ms = self.since_ms if self.epoch == answer.member_epoch else self.scene.now_ms
             self.epoch, self.confirmed_ms = answer.member_epoch, sent_ms

@@ -14,6 +14,7 @@ import java.util.Random;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.InvalidOffsetException;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -24,7 +25,8 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 public final class Copier {
-    private static final int ENDED = 3;
+    private static final int ENDED = 3; // the exit code that asks for a new start
+    private static final int FAILED = 4;
 
     private final Map<String, String> options;
     private final Random chance;
@@ -46,6 +48,9 @@ public final class Copier {
         }
         try {
             new Copier(options).run();
+        } catch (InvalidOffsetException error) {
+            say("failed by " + error); // the group has offsets: somebody said that it has none
+            Runtime.getRuntime().halt(FAILED);
         } catch (KafkaException error) {
             say("ended by " + error);
             Runtime.getRuntime().halt(ENDED);
@@ -127,7 +132,7 @@ public final class Copier {
         settings.put("group.protocol", options.get("protocol"));
         settings.put("enable.auto.commit", "false");
         settings.put("isolation.level", "read_committed");
-        settings.put("auto.offset.reset", "earliest");
+        settings.put("auto.offset.reset", "none");
         settings.put("max.poll.records", options.get("transaction_records"));
         settings.put("reconnect.backoff.max.ms", "200");
         if (options.get("protocol").equals("classic")) {

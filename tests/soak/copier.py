@@ -4,7 +4,10 @@ Each batch of records is copied in one transaction, together with the offsets be
 transaction is aborted and the batch read again; where the producer can not go on, the program ends and whoever watches
 over it starts it again. It prints a line for each commit.
 
-Two traps that exactly-once depends on:
+Three traps that exactly-once depends on:
+- The group has offsets from the start, and the consumer may not choose any by itself (auto.offset.reset). With
+  `earliest`, librdkafka 2.16 has been seen to go back to the beginning half a second after a rebalance: the answer to
+  a ListOffsets that the rebalance made obsolete starts a timer, which the answer to the next one does not stop.
 - A record that was read before its partition was taken away must not be copied afterwards: another owns it.
 - The group metadata that goes with the offsets must be of the time when the records were read. Asked for later, it may
   be that of a member that has been thrown out and is nobody, whom the broker can not tell from an old client without
@@ -74,6 +77,8 @@ class Copier:
                 wait_s = 0.0
             elif error.fatal() or error.code() == KafkaError._FATAL:  # as an event it has the code only
                 end(error)
+            elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+                raise KafkaException(error)  # the group has offsets: somebody said that it has none
 
     # Copying
 
@@ -131,9 +136,9 @@ class Copier:
 
 
 # librdkafka 2.16 begins anew from its bootstrap servers when it has lost every broker, but keeps asking the handle that
-# it gave up for the group's coordinator: a transaction's offsets are then never sent, and the call never returns
+# it gave up for the group's coordinator: what is sent there, a transaction's offsets above all, never gets an answer
 # (confluentinc/librdkafka#5511).
-RECOVERY = {"metadata.recovery.strategy": "none", "reconnect.backoff.max.ms": 200}
+RECOVERY: dict[str, Any] = {"metadata.recovery.strategy": "none", "reconnect.backoff.max.ms": 200}
 
 
 def producer_settings(options: dict[str, str]) -> dict[str, Any]:
@@ -153,7 +158,7 @@ def consumer_settings(options: dict[str, str]) -> dict[str, Any]:
         "group.protocol": options["protocol"],
         "enable.auto.commit": False,
         "isolation.level": "read_committed",
-        "auto.offset.reset": "earliest",
+        "auto.offset.reset": "error",
         **RECOVERY,
     }
     if options["protocol"] == "classic":

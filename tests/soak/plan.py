@@ -82,7 +82,7 @@ class Plan:
 
 
 def plan(seed: int, number: int, program: Program) -> Plan:
-    """Every third round of a program has a consumer group; members are static in every fourth."""
+    """A consumer group in a third of all rounds; static members in a quarter."""
     chance = random.Random(f"{seed}:{number}:{program}")
     group = chance.choice((Group.RANGE, Group.COOPERATIVE, Group.CONSUMER))
     made = Plan(seed, number, program, group, is_static=chance.random() < 0.25)

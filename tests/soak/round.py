@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.soak.copier import ENDED
+from tests.soak.copier import ENDED, RECOVERY
 from tests.soak.plan import KEYS, PARTITIONS, RECORDS, WORKERS, Fault, Kind, Plan
 from tests.soak.processes import Node, Programs, SoakFailed, Worker
 from tests.soak.verdict import check, committed
@@ -37,23 +37,15 @@ class Outcome:
 class Round:
     def __init__(self, plan: Plan, node: Node, programs: Programs, directory: Path) -> None:
         self._plan, self._node = plan, node
-        self._admin = AdminClient(
-            {"bootstrap.servers": node.bootstrap, "reconnect.backoff.max.ms": 200, "log_level": 0}
-        )
+        settings = {"bootstrap.servers": node.bootstrap, "log_level": 0, **RECOVERY}
+        self._admin = AdminClient(settings)
         self._logs = directory / plan.name
         self._logs.mkdir()
         self._workers = [
             Worker(programs.command(plan, index, node.bootstrap), self._logs / f"worker-{index}.log")
             for index in range(WORKERS)
         ]
-        self._feed = Producer(
-            {
-                "bootstrap.servers": node.bootstrap,
-                "enable.idempotence": True,
-                "reconnect.backoff.max.ms": 200,
-                "log_level": 0,
-            }
-        )
+        self._feed = Producer({**settings, "enable.idempotence": True})
         self._ended = 0
         self._thaw_at: dict[int, float] = {}
         self._awake_until = 0.0
@@ -84,6 +76,10 @@ class Round:
         topics = [NewTopic(name, PARTITIONS, 1) for name in (self._plan.input, self._plan.output)]
         for future in self._admin.create_topics(topics).values():
             future.result()
+        beginning = [TopicPartition(self._plan.input, partition, 0) for partition in range(PARTITIONS)]
+        offsets = ConsumerGroupTopicPartitions(f"{self._plan.name}-group", beginning)
+        for altered in self._admin.alter_consumer_group_offsets([offsets]).values():
+            altered.result()
         self._produce(0, RECORDS // 2)
         if self._feed.flush(FLUSH_S_MAX):
             raise SoakFailed("the input could not be produced")

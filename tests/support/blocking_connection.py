@@ -1,5 +1,6 @@
 """A TCP connection that sends one request and waits for its answer, in our own codec: a client that hides nothing."""
 
+import select
 import socket
 from typing import Any
 
@@ -30,6 +31,11 @@ class BlockingConnection:
                 return None
             self._protocol.receive.commit(count)
         return response.message
+
+    @property
+    def has_answer(self) -> bool:
+        """Or the beginning of one."""
+        return bool(select.select([self._socket], [], [], 0)[0])
 
     def ask(self, request: object, version: int) -> Any:
         self.send(request, version)

@@ -18,6 +18,7 @@ from tidelog.ports.entropy import Entropy
 from tidelog.ports.errors import StorageFault
 from tidelog.ports.files import Completion, Ticket
 from tidelog.ports.network import Accepted, Network
+from tidelog.ports.paths import parent_of
 from tidelog.protocol.api import ServedRequests
 from tidelog.protocol.errors import ProtocolError
 from tidelog.protocol.messages.api_versions import ApiVersion
@@ -40,6 +41,7 @@ from tidelog.server.request_memory import RequestMemory
 from tidelog.server.request_metrics import Histogram
 from tidelog.server.transactions import Transactions
 from tidelog.server.turn import Turn
+from tidelog.storage.appended import Refused
 from tidelog.storage.logs import Logs
 
 if TYPE_CHECKING:
@@ -183,6 +185,12 @@ class Broker:
                 self.logs.report(path, fault)
         for failed in self.logs.failures:
             self.hosted.fail(failed)
+
+    def append_fault(self, partition: Partition, fault: StorageFault) -> Refused:
+        """The disk failed while a batch was given its place. The partition itself hears of its directory with all
+        others, in the next turn: whoever appends may be in the middle of something."""
+        self.logs.report(parent_of(partition.log.directory), fault)
+        return Refused(ErrorCode.KAFKA_STORAGE_ERROR, str(fault))
 
     # Partitions
 

@@ -80,7 +80,7 @@ class Draft:
             timestamp,
             self.producer_id,
             self.producer_epoch,
-            # The log does not hold a coordinator to any. In transactions Kafka's batches all say that they are the first.
+            # The log does not hold a coordinator to any. In transactions Kafka's all say that they are the first.
             0 if self.is_transactional else NO_SEQUENCE,
             count,
         )

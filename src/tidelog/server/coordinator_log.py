@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from tidelog.coordinator.requests import KeyValue, LogMessage, TransactionalKeyValue, TransactionMarker
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import NO_PRODUCER_ID
+from tidelog.ports.errors import StorageFault
 from tidelog.records.compression import CompressionType
 from tidelog.records.control import EndTransactionMarker
 from tidelog.records.header import BATCH_OVERHEAD, NO_PRODUCER_EPOCH
@@ -130,16 +131,21 @@ class CoordinatorLog:
     ) -> Refused | None:
         partition, log = self._partition, self._partition.log
         known = log.producers.verifications.get(producer_id)
-        append = log.append_as_leader(
-            memoryview(bytearray(batch)),
-            0,
-            len(batch),
-            partition.leader_epoch,
-            wall_ms,
-            AppendOrigin.COORDINATOR,
-            guard=None if known is None else known.guard,
-            transaction_version=transaction_version,
-        )
+        try:
+            append = log.append_as_leader(
+                memoryview(bytearray(batch)),
+                0,
+                len(batch),
+                partition.leader_epoch,
+                wall_ms,
+                AppendOrigin.COORDINATOR,
+                guard=None if known is None else known.guard,
+                transaction_version=transaction_version,
+            )
+        except StorageFault as fault:
+            self._broker.append_fault(partition, fault)
+            self._is_refused = True  # no answer to one request: the machine goes, as after a write that failed
+            return None
         if isinstance(append, Refused):
             return append
         self._appends.append(append)

@@ -16,6 +16,7 @@ from tidelog.config.settings.listeners import REQUEST_TIMEOUT_MS
 from tidelog.coordinator.requests import CoordinatorRequest, TransactionMarker
 from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.model.ids import TopicPartition
+from tidelog.ports.errors import StorageFault
 from tidelog.records.control import EndTransactionMarker
 from tidelog.server.coordinator_batches import marker_batch
 from tidelog.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -74,15 +75,19 @@ class MarkerWrite:
             return
         turn = self._broker.turn
         batch = self._batch(turn.wall_ms)
-        outcome = partition.log.append_as_leader(
-            batch,
-            0,
-            len(batch),
-            partition.leader_epoch,
-            turn.wall_ms,
-            AppendOrigin.COORDINATOR,
-            transaction_version=self._marker.transaction_version,
-        )
+        outcome: Append | Refused
+        try:
+            outcome = partition.log.append_as_leader(
+                batch,
+                0,
+                len(batch),
+                partition.leader_epoch,
+                turn.wall_ms,
+                AppendOrigin.COORDINATOR,
+                transaction_version=self._marker.transaction_version,
+            )
+        except StorageFault as fault:
+            outcome = self._broker.append_fault(partition, fault)
         if isinstance(outcome, Refused):
             self._outcomes[place] = outcome.code
         else:

@@ -47,7 +47,8 @@ def free_ports(count: int) -> list[int]:
 
 
 def format_directory(jars: Path, directory: Path, settings: Mapping[str, str] | None = None) -> None:
-    properties = write_properties(directory, *free_ports(2), settings)
+    port, controller_port = free_ports(2)
+    properties = write_properties(directory, port, controller_port, settings)
     run_tool(jars, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties))
 
 

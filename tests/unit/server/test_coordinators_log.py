@@ -107,6 +107,7 @@ def test_transactions_and_their_ends_are_batches_of_their_own_in_order(written: 
     assert written.commit()
     flags = [(each.header.is_transactional, each.header.is_control) for each in written.batches()]
     assert flags == [(False, False), (True, False), (False, False), (True, True)]
+    assert [each.header.base_sequence for each in written.batches()] == [-1, 0, -1, -1], "as Kafka writes them"
     assert written.messages() == [message(1), staged(2), staged(3), message(4), marker()]
     assert written.partition.log.last_stable_offset == 5
 

@@ -8,6 +8,11 @@ from tests.support.serving import batch_of, create, fetch_values, produced
 from tests.support.transactional import SimProducer, transactional_world
 
 from tidelog.model.errors import ErrorCode
+from tidelog.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from tidelog.protocol.messages.delete_topics import DeleteTopicsRequest
 from tidelog.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tidelog.sim.node_world import NodeWorld, SimClient
@@ -81,6 +86,20 @@ def test_a_gap_an_overlap_and_what_comes_next(one: Idempotent) -> None:
     assert one.send(0, b"a", b"b") == (OUT_OF_ORDER, -1)
     assert one.send(0, b"a", b"b", b"c") == (NONE, 0)
     assert one.send(3) == (NONE, 3)
+
+
+def test_a_refusal_says_where_the_log_begins(one: Idempotent) -> None:
+    """By that a producer tells whether it is out of order or its records were deleted."""
+    for sequence in range(3):
+        one.send(sequence)
+    cut = DeleteRecordsTopic(name=one.topic, partitions=[DeleteRecordsPartition(partition_index=0, offset=2)])
+    one.client.ask(DeleteRecordsRequest(topics=[cut], timeout_ms=0), 2)
+    answer = produced(one.client, one.topic, one.batch(7))
+    assert (answer.error_code, answer.log_start_offset) == (OUT_OF_ORDER, 2)
+    flipped = one.batch(3)
+    flipped[-1] ^= 1
+    answer = produced(one.client, one.topic, flipped)
+    assert (answer.error_code, answer.log_start_offset) == (ErrorCode.CORRUPT_MESSAGE, -1)
 
 
 def test_an_unknown_producer_may_start_anywhere(one: Idempotent) -> None:

@@ -60,7 +60,8 @@ def test_a_partition_that_was_not_added(
 ) -> None:
     one = producer(world, is_v2=False)
     one.add((topic, 1))
-    assert one.ask_produce((topic, 0), b"x", version=version).error_code == code
+    refused = one.ask_produce((topic, 0), b"x", version=version)
+    assert (refused.error_code, refused.log_start_offset) == (code, -1), "it did not come as far as the log"
     assert last_stable(client, (topic, 0)) == (0, 0)
     assert one.ask_produce((topic, 1), b"x", version=version).error_code == ErrorCode.NONE
 
@@ -98,6 +99,14 @@ def test_without_verification_the_same_batch_is_written(topic: str) -> None:
     set_broker(client, "transaction.partition.verification.enable", "true")
     other = producer(world, is_v2=False)
     assert other.ask_produce((topic, 0), b"x").error_code == ErrorCode.TRANSACTION_ABORTABLE
+
+
+def test_batches_of_two_producers_are_refused_together(world: NodeWorld, client: SimClient, topic: str) -> None:
+    one, other = producer(world), producer(world)
+    contents = ((topic, 0), one.batch((topic, 0), b"x")), ((topic, 1), other.batch((topic, 1), b"x"))
+    (answer,) = client.ask(one.request(*contents), 12).responses  # each topic has one place in it
+    codes = [(each.index, each.error_code) for each in answer.partition_responses]
+    assert codes == [(0, ErrorCode.INVALID_PRODUCER_ID_MAPPING), (1, ErrorCode.INVALID_PRODUCER_ID_MAPPING)]
 
 
 @pytest.mark.parametrize("version", [9, 11, 12])

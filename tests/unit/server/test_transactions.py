@@ -17,6 +17,11 @@ from tests.support.transactional import (
 from tidelog.coordinator.transaction.requests import SendMarkers
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
+from tidelog.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from tidelog.protocol.messages.delete_topics import DeleteTopicsRequest
 from tidelog.protocol.messages.end_txn import EndTxnRequest
 from tidelog.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -223,6 +228,27 @@ def test_a_delayed_end_of_an_earlier_transaction_does_not_end_a_later_one(
     assert one.client.ask(delayed, 5).error_code == ErrorCode.PRODUCER_FENCED
     one.end()
     assert committed_values(client, (topic, 0)) == [b"first", b"second"]
+
+
+def test_a_client_adds_no_internal_topic_and_a_broker_does(world: NodeWorld, topic: str) -> None:
+    one = producer(world)
+    answer = one.ask_add((topic, 0), ("__consumer_offsets", 0), ("nowhere", 0))
+    codes = [each.results_by_partition[0].partition_error_code for each in answer.results_by_topic_v3_and_below]
+    assert codes == [
+        ErrorCode.OPERATION_NOT_ATTEMPTED,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+    offsets = [AddPartitionsToTxnTopic(name="__consumer_offsets", partitions=[0])]
+    asked = AddPartitionsToTxnTransaction(
+        transactional_id=one.transactional_id,
+        producer_id=one.producer_id,
+        producer_epoch=one.producer_epoch,
+        topics=offsets,
+    )
+    added = one.client.ask(AddPartitionsToTxnRequest(transactions=[asked]), 5).results_by_transaction[0]
+    assert added.topic_results[0].results_by_partition[0].partition_error_code == ErrorCode.NONE
+    one.end()
 
 
 def test_an_end_for_an_unknown_id_or_producer(world: NodeWorld, client: SimClient) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition, Uuid
+from tidelog.ports.errors import StorageFault
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -41,7 +42,7 @@ ADMIN_CLIENT = "__admin_client"  # the name by which Kafka's own tools may write
 UNKNOWN_OFFSET = -1
 NO_TIMESTAMP = -1
 _FIRST_WITH_LEADER = 10
-# With any other refusal the log says where it begins: a producer whose records are gone tells by that why it is unknown.
+# With any other refusal the log says where it begins: by that a producer tells that its records were deleted.
 _WITHOUT_LOG_START = (
     ErrorCode.MESSAGE_TOO_LARGE,
     ErrorCode.RECORD_LIST_TOO_LARGE,
@@ -199,15 +200,18 @@ def _append_to(
         text = f"{partition.isr_size} replicas in sync, min.insync.replicas is {partition.min_isr}"
         outcome = Refused(ErrorCode.NOT_ENOUGH_REPLICAS, text)
     else:
-        outcome = partition.log.append_as_leader(
-            view,
-            0,
-            len(view),
-            partition.leader_epoch,
-            turn.wall_ms,
-            guard=guard,
-            allows_zstd=context.api_version >= FIRST_WITH_ZSTD,
-        )
+        try:
+            outcome = partition.log.append_as_leader(
+                view,
+                0,
+                len(view),
+                partition.leader_epoch,
+                turn.wall_ms,
+                guard=guard,
+                allows_zstd=context.api_version >= FIRST_WITH_ZSTD,
+            )
+        except StorageFault as fault:
+            outcome = broker.append_fault(partition, fault)
     metrics = partition.metrics
     metrics.produces += 1
     if isinstance(outcome, Refused):
@@ -282,18 +286,15 @@ def _name_leader(
 def refuse(body: ProduceRequest, code: ErrorCode, message: str | None) -> ProduceResponse | None:
     if body.acks == NO_ACKS:
         return None
-    return ProduceResponse(
-        responses=[
-            TopicProduceResponse(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partition_responses=[
-                    _refusal(data.index, Refused(code, message or "")) for data in topic.partition_data
-                ],
-            )
-            for topic in body.topic_data
-        ]
-    )
+    by_topic: dict[tuple[str, Uuid], TopicProduceResponse] = {}
+    for topic in body.topic_data:
+        answers = [_refusal(data.index, Refused(code, message or "")) for data in topic.partition_data]
+        known = by_topic.setdefault(
+            (topic.name, topic.topic_id),
+            TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[]),
+        )
+        known.partition_responses += answers
+    return ProduceResponse(responses=list(by_topic.values()))
 
 
 PRODUCE = Handler(ApiKey.PRODUCE, handle, refuse)

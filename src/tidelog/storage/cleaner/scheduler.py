@@ -247,6 +247,7 @@ class LogCleaner:
     def _proceed(self, task: CleaningTask, completion: Completion) -> None:
         if not task.directory.is_online:
             task.ticket = None
+            self._call_off(task)  # the swap stays half done: the next segment must not be begun
             return
         try:
             task.proceed(completion)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.interop.apache.differential.requests import beat, commit, fetch, join, leave, sync
+from tests.interop.apache.differential.requests import assignment, beat, commit, fetch, join, leave, sync
 from tests.interop.apache.differential.world import World
 
 from tidelog.model.errors import ErrorCode
@@ -95,7 +95,7 @@ class ClassicGroup:
     def joining(self, name: str, **of: Any) -> Member:
         """A member that waits for others to join again."""
         member = Member(self, name, of.pop("instance", None))
-        if self.version >= 4 and member.instance is None:  # noqa: PLR2004
+        if self.version >= 4 and member.instance is None:
             member.send_join(**of)
             member.receive_join()
         member.send_join(**of)
@@ -104,11 +104,12 @@ class ClassicGroup:
     def pair(self, **of: Any) -> tuple[Member, Member]:
         """Two with their assignment, the first of them the leader."""
         first = self.alone("a", **of)
-        first.sync({first.member_id: b"alone"})
+        first.sync({first.member_id: assignment({"orders": [0, 1, 2, 3]})})
         second = self.joining("b", **of)
         first.rejoin(**of)
         second.receive_join()
-        first.sync({first.member_id: b"to a", second.member_id: b"to b"})
+        to_first, to_second = assignment({"orders": [0, 1]}), assignment({"orders": [2, 3]})
+        first.sync({first.member_id: to_first, second.member_id: to_second})
         second.sync()
         return first, second
 

@@ -109,11 +109,17 @@ def offsets_of_a_topic_that_was_deleted(world: World, version: int) -> None:
     first, group, client = world.topic(topic), world.name, world.client()
     client.ask(commit(group, {(topic, 0): 5}), 9)
     client.ask(commit(f"{group} by id", {(first, 0): 6}), 10)
+    client.ask(commit(f"{group} of both", {(topic, 0): 6, ("orders", 0): 7}), 9)
     world.delete_topic(topic)
     second = world.topic(topic)
-    client.ask(fetch(group, {second if version >= BY_TOPIC_ID else topic: [0]}, version), version)
-    client.ask(fetch(f"{group} by id", {second if version >= BY_TOPIC_ID else topic: [0]}, version), version)
+    world.until(lambda: not client.quietly(fetch(f"{group} by id", None, 9), 9).groups[0].topics)
+    for each in (group, f"{group} by id", f"{group} of both"):
+        client.ask(fetch(each, {second if version >= BY_TOPIC_ID else topic: [0]}, version), version)
+        client.ask(fetch(each, None, version), version)
+        client.ask(DescribeGroupsRequest(groups=[each]), 6)
     client.ask(commit(group, {(first, 0): 5}), 10)
+    client.ask(fetch(group, {first: [0]}, 10), 10)
+    client.ask(commit(group, {(second, 0): 5}), 10)
 
 
 @scenario(0)

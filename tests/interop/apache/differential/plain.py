@@ -11,6 +11,9 @@ from typing import Any, Final, TypeAlias
 
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import ZERO_UUID
+from tidelog.protocol.codec import decode_exact
+from tidelog.protocol.errors import ProtocolError
+from tidelog.protocol.messages.consumer_protocol import ConsumerProtocolAssignment
 
 Plain: TypeAlias = Any  # dicts by field, lists, numbers, strings
 
@@ -29,10 +32,13 @@ UNORDERED: Final = {
     ("OffsetFetchResponseGroup", "topics"),
     ("OffsetFetchResponseTopics", "partitions"),
     ("OffsetFetchResponseTopic", "partitions"),
+    ("Member", "subscribed_topic_names"),
     ("Assignment", "topic_partitions"),
+    ("TopicPartitions", "partitions"),
     ("DeleteGroupsResponse", "results"),
     ("FindCoordinatorResponse", "coordinators"),
 }
+VERSION_1: Final = b"\x00\x01"
 # As Java prints a random UUID, and as Kafka does.
 RANDOM: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|^[0-9A-Za-z_-]{22}$")
 
@@ -57,8 +63,20 @@ def _field(message: Any, name: str, names: Mapping[Any, str]) -> Plain:
         return ErrorCode(value).name
     if name in WORDS:
         return value if value is None else "words"
+    if name == "assignment" and isinstance(value, bytes):
+        return _assignment(value)
     found = plain(value, names)
     return sorted(found, key=repr) if (type(message).__name__, name) in UNORDERED and found else found
+
+
+def _assignment(value: bytes) -> Plain:
+    """What the Java consumer is assigned, in whatever order; others' as they are."""
+    try:
+        assigned = decode_exact(ConsumerProtocolAssignment, value, 1, len(VERSION_1))
+    except (ProtocolError, ValueError):
+        return repr(value)
+    topics = {each.topic: each.partitions for each in assigned.assigned_partitions}
+    return [repr(value[: len(VERSION_1)]), dict(sorted(topics.items())), repr(assigned.user_data)]
 
 
 def _text(value: str, names: Mapping[Any, str]) -> str:

@@ -1,7 +1,7 @@
 """Requests about groups in few words."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tidelog.model.ids import ZERO_UUID, Uuid
 from tidelog.protocol.codec import encode
@@ -38,13 +38,15 @@ FETCHES_BY_GROUP = 8
 BY_TOPIC_ID = 10
 LEAVES_IN_BATCHES = 3
 STATIC_JOINS = 5
-Place = tuple[str | Uuid, int]  # a topic by name, or by id from version 10 on, and a partition
+# A topic is named, or given by its id where the version wants that: `str` or `Uuid`.
+Offsets: TypeAlias = Mapping[tuple[Any, int], int]  # by topic and partition
+Topics: TypeAlias = Mapping[Any, Sequence[int]] | None
 
 
-def commit(group: str, offsets: Mapping[Place, int], **of: Any) -> OffsetCommitRequest:
+def commit(group: str, offsets: Offsets, **of: Any) -> OffsetCommitRequest:
     """`of`: `metadata`, `leader_epoch`, and fields of the request."""
     metadata, leader_epoch = of.pop("metadata", "meta"), of.pop("leader_epoch", -1)
-    topics: dict[str | Uuid, OffsetCommitRequestTopic] = {}
+    topics: dict[Any, OffsetCommitRequestTopic] = {}
     for (topic, partition), offset in offsets.items():
         made = OffsetCommitRequestTopic(
             name=topic if isinstance(topic, str) else "",
@@ -60,9 +62,6 @@ def commit(group: str, offsets: Mapping[Place, int], **of: Any) -> OffsetCommitR
             )
         )
     return OffsetCommitRequest(group_id=group, **{"member_id": "", **of}, topics=list(topics.values()))
-
-
-Topics = Mapping[str, Sequence[int]] | Mapping[Uuid, Sequence[int]] | None
 
 
 def fetch_group(group: str, topics: Topics = None, **of: Any) -> OffsetFetchRequestGroup:
@@ -85,9 +84,7 @@ def fetch(group: str, topics: Topics, version: int, *, stable: bool = False, **o
         return OffsetFetchRequest(groups=[fetch_group(group, topics, **of)], require_stable=stable)
     if topics is None:
         return OffsetFetchRequest(group_id=group, topics=None, require_stable=stable)
-    named = [
-        OffsetFetchRequestTopic(name=str(topic), partition_indexes=list(each)) for topic, each in topics.items()
-    ]
+    named = [OffsetFetchRequestTopic(name=str(topic), partition_indexes=list(each)) for topic, each in topics.items()]
     return OffsetFetchRequest(group_id=group, topics=named, require_stable=stable)
 
 
@@ -136,9 +133,7 @@ def sync(
 
 
 def beat(group: str, member_id: str, generation: int, instance: str | None = None) -> HeartbeatRequest:
-    return HeartbeatRequest(
-        group_id=group, generation_id=generation, member_id=member_id, group_instance_id=instance
-    )
+    return HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id, group_instance_id=instance)
 
 
 def leave(group: str, version: int, *members: str | tuple[str, str | None]) -> LeaveGroupRequest:

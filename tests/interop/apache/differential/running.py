@@ -3,12 +3,36 @@
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.interop.apache.differential import admin_scenarios, classic_scenarios, offset_scenarios
+from tests.interop.apache.differential import (
+    admin_scenarios,
+    classic_request_scenarios,
+    classic_scenarios,
+    consumer_change_scenarios,
+    consumer_scenarios,
+    mixed_scenarios,
+    offset_scenarios,
+    random_classic_scenarios,
+    random_consumer_scenarios,
+    static_scenarios,
+)
 from tests.interop.apache.differential.world import SCENARIOS, Step, Transcript, World
 
-MODULES = (offset_scenarios, admin_scenarios, classic_scenarios)  # importing them fills SCENARIOS
+MODULES = (
+    offset_scenarios,
+    random_classic_scenarios,
+    random_consumer_scenarios,
+    admin_scenarios,
+    classic_request_scenarios,
+    classic_scenarios,
+    static_scenarios,
+    consumer_change_scenarios,
+    consumer_scenarios,
+    mixed_scenarios,
+)  # importing them fills SCENARIOS
+BROKEN = "the scenario broke"
 AT_A_TIME = 24
-# Sessions short enough to wait for their end, groups small enough to be full, and no gathering of changes.
+# Sessions short enough to wait for their end, groups small enough to be full, no gathering of changes; and requests of
+# all connections one after the other (`World.settle`).
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "200",
@@ -20,6 +44,8 @@ SETTINGS = {
     "group.consumer.heartbeat.interval.ms": "5000",
     "group.consumer.assignment.interval.ms": "0",
     "offsets.topic.num.partitions": "1",
+    "num.network.threads": "1",
+    "num.io.threads": "1",
 }
 
 
@@ -32,16 +58,16 @@ def run_scenarios(address: str, wanted: str = "") -> dict[str, Transcript]:
     first.close()
     names = [name for name in SCENARIOS if wanted in name]
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        return dict(zip(names, pool.map(lambda name: run_scenario(address, name), names), strict=True))
+        transcripts = pool.map(lambda name: run_scenario(World(address, name, dict(first.names)), name), names)
+        return dict(zip(names, transcripts, strict=True))
 
 
-def run_scenario(address: str, name: str) -> Transcript:
+def run_scenario(world: World, name: str) -> Transcript:
     function, version = SCENARIOS[name]
-    world = World(address, name)
     try:
         function(world, version)
         return world.transcript()
-    except Exception:
-        return [*world.transcript(), Step("the scenario broke", traceback.format_exc())]
+    except Exception:  # noqa: BLE001 - whatever it is, it is said of this scenario, and the others go on
+        return [*world.transcript(), Step(BROKEN, traceback.format_exc())]
     finally:
         world.close()

@@ -3,9 +3,11 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 from tests.interop.apache.differential.plain import Plain, plain
+from tests.interop.apache.differential.requests import commit
 from tests.support.blocking_connection import BlockingConnection
 
 from tidelog.model.errors import ErrorCode
@@ -22,8 +24,9 @@ from tidelog.protocol.messages.incremental_alter_configs import (
 from tidelog.protocol.messages.list_groups import ListGroupsRequest
 from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
-# A request that waits in the broker gives no sign of having arrived. So long after it was sent, it has.
-ARRIVED_S = 0.1
+LEARNED_S = 0.3
+# The first may overtake a request that was sent before it, and the second the answer to that; the third can not.
+ROUND_TRIPS = 3
 GROUP_RESOURCE = 32
 GROUP, TRANSACTION = 0, 1  # what FindCoordinator finds
 READY_S_MAX = 30
@@ -57,7 +60,7 @@ class Client:
     def wait(self, request: object, version: int) -> None:
         """Sends it, and gives it time to arrive: others come after it."""
         self.send(request, version)
-        time.sleep(ARRIVED_S)
+        self._world.settle()
 
     def receive(self) -> Any:
         answer = self._connection.receive()
@@ -68,8 +71,12 @@ class Client:
         """Only of this scenario's groups: others make their own at the same time."""
         self.send(request, version)
         answer = self._connection.receive()
-        answer.groups = [group for group in answer.groups if group.group_id.startswith(prefix)]
+        answer.groups = [group for group in answer.groups if f"{group.group_id} ".startswith(f"{prefix} ")]
         self._world.told.append((self._sent.pop(0), answer))
+
+    @property
+    def has_answer(self) -> bool:
+        return self._connection.has_answer
 
     def quietly(self, request: object, version: int) -> Any:
         """For what is not compared."""
@@ -86,10 +93,23 @@ class World:
     names: dict[Any, str] = field(default_factory=dict)
     told: list[tuple[str, Any]] = field(default_factory=list)
     clients: list[Client] = field(default_factory=list)
+    _settling: Client | None = None
 
     def client(self, client_id: str = "client") -> Client:
         self.clients.append(Client(self, client_id))
         return self.clients[-1]
+
+    def settle(self) -> None:
+        """A request that waits in the broker gives no sign of having arrived. It has, and whatever it has brought about
+        is written and answered, when a commit to the same coordinator is: with one thread for each stage (`SETTINGS`)
+        they queue."""
+        if self._settling is None:
+            self._settling = self.client("settling")
+        for _ in range(ROUND_TRIPS):
+            self._settling.quietly(commit("settling", {("orders", 0): 1}), 8)
+
+    def until(self, look: Callable[[], bool]) -> None:
+        self._until(lambda: look() or None)
 
     def call(self, random: str | None, name: str) -> None:
         """From now on, and before: this id is written as that name."""
@@ -99,13 +119,11 @@ class World:
     def topic(self, name: str, partitions: int = 4) -> Uuid:
         """Made, and known to the broker when this returns."""
         client = self.client()
-        topic = CreatableTopic(
-            name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=[]
-        )
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=[])
         made = client.quietly(CreateTopicsRequest(topics=[topic]), 7).topics[0]
         assert made.error_code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS), made
         asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
-        found = self._until(lambda: self._known(client, asked, partitions))
+        found: Uuid = self._until(lambda: self._known(client, asked, partitions, made.topic_id))
         self.names[found] = name
         return found
 
@@ -123,16 +141,23 @@ class World:
         request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
         answer = self.client().quietly(request, 1).responses[0]
         assert answer.error_code == ErrorCode.NONE, answer
-        time.sleep(ARRIVED_S)
+        time.sleep(LEARNED_S)  # it stores them, and the coordinator learns of it by and by
+
+    def note(self, step: Step) -> None:
+        """What a scenario has found out in its own way."""
+        self.told.append((step.request, step))
 
     def transcript(self) -> Transcript:
-        return [Step(request, plain(answer, self.names)) for request, answer in self.told]
+        return [
+            answer if isinstance(answer, Step) else Step(request, plain(answer, self.names))
+            for request, answer in self.told
+        ]
 
     def await_coordinator(self) -> None:
         client = self.client()
         for key_type in (GROUP, TRANSACTION):
             find = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["any"])
-            self._until(lambda find=find: client.quietly(find, 4).coordinators[0].error_code == ErrorCode.NONE or None)
+            self.until(partial(self._is_found, client, find))
         beat = HeartbeatRequest(group_id="any", generation_id=0, member_id="any")
         self._until(lambda: client.quietly(beat, 4).error_code == ErrorCode.UNKNOWN_MEMBER_ID or None)
 
@@ -141,10 +166,16 @@ class World:
             client.close()
 
     @staticmethod
-    def _known(client: Client, asked: MetadataRequest, partitions: int) -> Uuid | None:
+    def _is_found(client: Client, find: FindCoordinatorRequest) -> bool:
+        return bool(client.quietly(find, 4).coordinators[0].error_code == ErrorCode.NONE)
+
+    @staticmethod
+    def _known(client: Client, asked: MetadataRequest, partitions: int, topic_id: Uuid) -> Uuid | None:
+        """Not another one of this name, which was deleted just now."""
         topic = client.quietly(asked, 12).topics[0]
         led = [each for each in topic.partitions if each.error_code == ErrorCode.NONE]
-        return topic.topic_id if len(led) == partitions else None
+        is_known = len(led) == partitions and topic_id in (ZERO_UUID, topic.topic_id)
+        return topic.topic_id if is_known else None
 
     @staticmethod
     def _until(look: Callable[[], Any]) -> Any:

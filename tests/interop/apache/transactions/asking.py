@@ -10,18 +10,21 @@ from typing import Any, NamedTuple
 
 from tests.interop.apache.transactions.script import Script
 
+from tidelog.model.ids import ZERO_UUID, Uuid
 from tidelog.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from tidelog.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from tidelog.protocol.messages.delete_topics import DeleteTopicsRequest
 from tidelog.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from tidelog.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from tidelog.protocol.messages.end_txn import EndTxnRequest
 from tidelog.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest
 from tidelog.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tidelog.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tidelog.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -35,9 +38,12 @@ from tidelog.protocol.messages.write_txn_markers import (
 )
 from tidelog.records.builder import BatchBuilder, BatchOptions
 
+FIRST_BY_ID = 13  # of Produce
+UNKNOWN_TOPIC_ID = Uuid(b"nobody has it...")
 READ_COMMITTED = 1
 LATEST = -1
-SETTLE_SECONDS_MAX = 20
+SETTLE_SECONDS_MAX = 60
+LONG_MS = 600_000  # longer than all scenarios together take, on whatever machine
 # Not so long ago that a marker, which is of now, would begin a new segment: when that is made, brokers may differ.
 FIRST_TIMESTAMP = int(time.time() * 1_000) - 60_000
 
@@ -99,7 +105,7 @@ class Asking:
         transactional_id: str | None,
         as_: Producer | None = None,
         *,
-        timeout_ms: int = 60_000,
+        timeout_ms: int = LONG_MS,
         version: int | None = None,
         why: str = "",
     ) -> Producer:
@@ -123,14 +129,32 @@ class Asking:
         why: str = "",
     ) -> Any:
         records = batch(producer, sequence, count, is_transactional=is_transactional)
-        data = PartitionProduceData(index=partition, records=records)
-        request = ProduceRequest(
-            transactional_id=producer.transactional_id if names_id else None,
-            acks=-1,
-            timeout_ms=10_000,
-            topic_data=[TopicProduceData(name=self.topic if topic is None else topic, partition_data=[data])],
-        )
-        return self.script.ask(request, self.versions.produce if version is None else version, why)
+        transactional_id = producer.transactional_id if names_id else None
+        return self.produce_raw(transactional_id, [(topic, partition, records)], version=version, why=why)
+
+    def produce_raw(
+        self,
+        transactional_id: str | None,
+        contents: Sequence[tuple[str | None, int, bytes | None]],
+        *,
+        version: int | None = None,
+        why: str = "",
+    ) -> Any:
+        """Topic (None: the scenario's), partition, and the bytes for it."""
+        wanted = self.versions.produce if version is None else version
+        topics = []
+        for topic, index, records in contents:
+            name, data = self.topic if topic is None else topic, [PartitionProduceData(index=index, records=records)]
+            topics.append(TopicProduceData(name=name, topic_id=self._topic_id(name, wanted), partition_data=data))
+        request = ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=10_000, topic_data=topics)
+        return self.script.ask(request, wanted, why)
+
+    def _topic_id(self, name: str, produce_version: int) -> Uuid:
+        if produce_version < FIRST_BY_ID:
+            return ZERO_UUID
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+        found = Uuid(bytes(self.script.ask_unrecorded(request, 12).topics[0].topic_id))
+        return UNKNOWN_TOPIC_ID if found == ZERO_UUID else found
 
     # Transactions
 
@@ -265,9 +289,25 @@ class Asking:
             assert time.monotonic() < deadline, f"{transactional_id} stays prepared"
             time.sleep(0.01)
 
+    def await_abort(self, transactional_id: str) -> None:
+        """By its timeout."""
+        deadline = time.monotonic() + SETTLE_SECONDS_MAX
+        while self._state(transactional_id) != "CompleteAbort":
+            assert time.monotonic() < deadline, f"{transactional_id} does not time out"
+            time.sleep(0.02)
+
     def _state(self, transactional_id: str) -> str:
         request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
         return str(self.script.ask_unrecorded(request, 0).transaction_states[0].transaction_state)
+
+    def delete_topic(self) -> None:
+        """Gone for everybody when this returns."""
+        request = DeleteTopicsRequest(topic_names=[self.topic], timeout_ms=10_000)
+        self.script.ask(request, 5)
+        deadline = time.monotonic() + SETTLE_SECONDS_MAX
+        while self._topic_id(self.topic, FIRST_BY_ID) != UNKNOWN_TOPIC_ID:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
     # Those who look
 

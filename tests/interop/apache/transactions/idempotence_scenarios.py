@@ -1,12 +1,16 @@
 """Idempotent producers: which sequence may follow which, and what a repetition is answered."""
 
+from dataclasses import replace
 from functools import partial
 
-from tests.interop.apache.transactions.asking import Asking, Producer
+from tests.interop.apache.transactions.asking import Asking, Producer, batch
 from tests.interop.apache.transactions.script import Scenario, Script
 
+from tidelog.records.builder import seal_batch
+from tidelog.records.header import BATCH_OVERHEAD, CONTROL_FLAG, read_header
+
 MAX_SEQUENCE = 2**31 - 1
-VERSIONS = (3, 7, 9, 11, 12)
+VERSIONS = (3, 7, 9, 11, 12, 13)
 
 
 def window(script: Script, version: int) -> None:
@@ -78,6 +82,41 @@ def wrong_places(script: Script, version: int) -> None:
     asking.produce(producer, 0, version=version, why="nothing has come of these")
 
 
+def odd_batches(script: Script, version: int) -> None:
+    """What no client should send."""
+    asking = Asking(script)
+
+    def send(why: str, attributes: int, producer_id: int, epoch: int, sequence: int, count: int = 1) -> None:
+        whole = batch(Producer(None, 5, 0), 0)
+        header = read_header(whole)
+        assert header is not None
+        odd = replace(
+            header,
+            attributes=attributes,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+            records_count=count,
+        )
+        records = seal_batch(odd, whole[BATCH_OVERHEAD:])
+        asking.produce_raw(None, [(None, 0, records)], version=version, why=why)
+
+    send("a producer without an epoch", 0, 900_001, -1, 0)
+    send("a producer without a sequence", 0, 900_001, 0, -1)
+    send("a sequence without a producer", 0, -1, -1, 4)
+    send("an epoch without a producer", 0, -1, 3, -1)
+    send("a negative producer", 0, -7, 0, 0)
+    send("a control batch", CONTROL_FLAG, 900_001, 0, 0)
+    send("a control batch of nobody's", CONTROL_FLAG, -1, -1, -1)
+    send("more records than there are", 0, 900_001, 0, 0, 2)
+    send("no records", 0, 900_001, 0, 0, 0)
+    first, second = (batch(Producer(None, 900_002, 0), sequence) for sequence in (0, 1))
+    asking.produce_raw(None, [(None, 0, first + second)], version=version, why="two batches at once")
+    asking.produce_raw(None, [(None, 0, first), (None, 1, first)], version=version, why="one topic named twice")
+    asking.produce_raw(None, [(None, 0, first[:-1] + bytes([first[-1] ^ 1]))], version=version, why="flipped bits")
+    asking.producers(0, 1)
+
+
 SCENARIOS: dict[str, Scenario] = {
     f"{name}-v{version}": partial(scenario, version=version)
     for version in VERSIONS
@@ -87,5 +126,6 @@ SCENARIOS: dict[str, Scenario] = {
         ("epochs", epochs),
         ("wrap", wraps_around),
         ("wrong-places", wrong_places),
+        ("odd-batches", odd_batches),
     )
 }

@@ -5,7 +5,20 @@ from functools import partial
 from tests.interop.apache.transactions.asking import V1, V2, Asking, Producer, Versions
 from tests.interop.apache.transactions.script import Scenario, Script
 
+from tidelog.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from tidelog.protocol.messages.delete_groups import DeleteGroupsRequest
+from tidelog.protocol.messages.describe_groups import DescribeGroupsRequest
 from tidelog.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from tidelog.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from tidelog.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
 from tidelog.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -132,11 +145,63 @@ def _member(asking: Asking, group: str) -> str:
     member = asking.script.ask(join(""), 5).member_id
     generation = asking.script.ask(join(member), 5).generation_id
     assignments = [SyncGroupRequestAssignment(member_id=member, assignment=b"")]
-    request = SyncGroupRequest(
-        group_id=group, generation_id=generation, member_id=member, assignments=assignments
-    )
+    request = SyncGroupRequest(group_id=group, generation_id=generation, member_id=member, assignments=assignments)
     asking.script.ask(request, 3)
     return str(member)
+
+
+def consumer_members(script: Script, version: int) -> None:
+    """The same for members of a KIP-848 group: the generation is their epoch."""
+    asking, group, member = Asking(script, _versions(version)), f"{script.name}-group", "member-1"
+    join = ConsumerGroupHeartbeatRequest(
+        group_id=group,
+        member_id=member,
+        member_epoch=0,
+        rebalance_timeout_ms=30_000,
+        subscribed_topic_names=[asking.topic],
+        topic_partitions=[],
+    )
+    epoch = asking.script.ask(join, 1).member_epoch
+    producer = asking.init(asking.id)
+    asking.add_offsets(producer, group)
+    asking.commit_offsets(producer, group, member=(member, epoch), why="the member")
+    asking.commit_offsets(producer, group, member=(member, epoch - 1), why="an earlier epoch")
+    asking.commit_offsets(producer, group, member=(member, epoch + 1), why="an epoch to come")
+    asking.commit_offsets(producer, group, member=("somebody", epoch), why="an unknown member")
+    asking.commit_offsets(producer, group, member=("", epoch), why="an epoch, and no member")
+    asking.commit_offsets(producer, group, member=(member, -1), why="a member, and no epoch")
+    asking.commit_offsets(producer, group, 8, why="nobody in particular")
+    asking.end(producer)
+    _committed(asking, group)
+
+
+def deleted_meanwhile(script: Script, version: int) -> None:
+    """Offsets are staged, and the group or its offsets are deleted, or committed by somebody else."""
+    asking, group = Asking(script, _versions(version)), f"{script.name}-group"
+    producer = asking.init(asking.id)
+    for commit in (True, False):
+        asking.add_offsets(producer, group)
+        asking.commit_offsets(producer, group, 5, partitions=[0, 1])
+        _commit_plainly(asking, group, 3)
+        _committed(asking, group)
+        _committed(asking, group, require_stable=True)
+        wanted = OffsetDeleteRequestTopic(
+            name=asking.topic, partitions=[OffsetDeleteRequestPartition(partition_index=1)]
+        )
+        script.ask(OffsetDeleteRequest(group_id=group, topics=[wanted]), 0)
+        _committed(asking, group, require_stable=True)
+        script.ask(DeleteGroupsRequest(groups_names=[group]), 2)
+        _committed(asking, group, require_stable=True)
+        producer = asking.end(producer, commit=commit)
+        _committed(asking, group, require_stable=True)
+        script.ask(DescribeGroupsRequest(groups=[group]), 6)
+        script.ask(DeleteGroupsRequest(groups_names=[group]), 2)
+
+
+def _commit_plainly(asking: Asking, group: str, offset: int) -> None:
+    wanted = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="plain")
+    topics = [OffsetCommitRequestTopic(name=asking.topic, partitions=[wanted])]
+    asking.script.ask(OffsetCommitRequest(group_id=group, member_id="", topics=topics), 8)
 
 
 SCENARIOS: dict[str, Scenario] = {
@@ -148,7 +213,9 @@ SCENARIOS: dict[str, Scenario] = {
             ("offsets-added", with_add),
             ("offsets-not-added", without_add),
             ("offsets-wrong", wrong_commits),
+            ("offsets-deleted", deleted_meanwhile),
         )
     },
     **{f"offsets-members-v{version}": partial(members, version=version) for version in (3, 4, 5)},
+    **{f"offsets-consumers-v{version}": partial(consumer_members, version=version) for version in (3, 4, 5)},
 }

@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from tests.interop.apache.transactions.asking import V1, V2, Asking, Versions
+from tests.interop.apache.transactions.asking import V1, V2, Asking, Versions, batch
 from tests.interop.apache.transactions.script import Scenario, Script
 
-PRODUCE_VERSIONS = (8, 10, 11, 12)
+PRODUCE_VERSIONS = (8, 10, 11, 12, 13)
 
 
 def _versions(version: int) -> Versions:
@@ -110,6 +110,37 @@ def partition_alone(script: Script, version: int) -> None:
     asking.look(asking.id)
 
 
+def several_at_once(script: Script, version: int) -> None:
+    """Requests with more than one partition, producer, or kind of batch."""
+    asking = Asking(script, _versions(version))
+    one, other = asking.init(asking.id), asking.init(f"{asking.id}-other")
+    if not asking.versions.is_v2:
+        asking.add(one, [0])
+    mine = batch(one, 0)
+    plain = batch(one, 0, is_transactional=False)
+    asking.produce_raw(asking.id, [(None, 0, mine), (None, 1, batch(other, 0))], why="two producers in one request")
+    asking.produce_raw(asking.id, [(None, 0, mine), (None, 1, plain)], why="one transactional, one not")
+    asking.produce_raw(asking.id, [(None, 0, batch(one, 1)), (None, 1, batch(one, 1))], why="both partitions")
+    asking.produce_raw(asking.id, [(None, 0, batch(one, 2)), ("no-such-topic", 0, batch(one, 0))], why="one unknown")
+    asking.produce_raw(asking.id, [(None, 0, batch(one, 3)), (None, 5, batch(one, 0))], why="no such partition")
+    asking.look(asking.id, f"{asking.id}-other")
+    asking.end(one, commit=False)
+    asking.look(asking.id)
+
+
+def topic_deleted(script: Script, version: int) -> None:
+    asking = Asking(script, _versions(version))
+    producer = asking.init(asking.id)
+    asking.open(producer)
+    asking.delete_topic()
+    asking.describe(asking.id)
+    asking.produce(producer, 1, why="its topic is gone")
+    after = asking.end(producer)
+    asking.describe(asking.id)
+    asking.end(after, commit=False)
+    asking.describe(asking.id)
+
+
 SCENARIOS: dict[str, Scenario] = {
     f"{name}-v{version}": partial(scenario, version=version)
     for version in PRODUCE_VERSIONS
@@ -120,5 +151,7 @@ SCENARIOS: dict[str, Scenario] = {
         ("plain-inside", plain_batches_inside),
         ("higher-epoch", higher_epoch_while_open),
         ("partitions", partition_alone),
+        ("several", several_at_once),
+        ("deleted", topic_deleted),
     )
 }

@@ -6,58 +6,27 @@ and records the answer in plain values, without what no two runs have in common:
 by their first appearance, times only are or are not there, texts are anybody's, lists without an order are sorted.
 """
 
-import contextlib
 import difflib
-import socket
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from pprint import pformat
 from typing import Any
 
+from tests.support.blocking_connection import BlockingConnection
+
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import ZERO_UUID
-from tidelog.protocol.client_connection import ClientConnection
 from tidelog.protocol.messages.fetch import PartitionData
-from tidelog.protocol.messages.registry import RESPONSES
 from tidelog.protocol.schema import schema_of
 from tidelog.records.batch import RecordBatch, batches
 from tidelog.records.control import read_marker
 
-ANSWER_SECONDS_MAX = 30
+CLIENT_ID = "differential"
 CLOSED = "the connection was closed"
 
 # How elements of a list are told from each other, where their order says nothing.
 _KEYS = ("name", "topic", "transactional_id", "group_id", "producer_id", "partition_index", "index", "partition")
 _ORDERED = ("aborted_transactions",)
-
-
-class Wire:
-    """A connection that is opened when it is needed, and again after the broker has closed it."""
-
-    def __init__(self, bootstrap: str, client_id: str = "differential") -> None:
-        host, port = bootstrap.rsplit(":", 1)
-        self._address = (host, int(port))
-        self._client_id = client_id
-        self._socket: socket.socket | None = None
-
-    def ask(self, request: object, version: int) -> Any:
-        """The answer; None where there is none but the end of the connection."""
-        if self._socket is None:
-            self._socket = socket.create_connection(self._address, ANSWER_SECONDS_MAX)
-            self._protocol = ClientConnection(RESPONSES, self._client_id)
-        self._socket.sendall(b"".join(self._protocol.send(request, version)))
-        while (response := self._protocol.next_response()) is None:
-            data = self._socket.recv(1 << 16)
-            if not data:
-                self.close()
-                return None
-            self._protocol.receive.feed(data)
-        return response.message
-
-    def close(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
 
 
 @dataclass
@@ -74,7 +43,7 @@ class Script:
     """One scenario on one broker."""
 
     name: str
-    wire: Wire
+    wire: BlockingConnection
     steps: list[Step] = field(default_factory=list)
     _numbers: dict[tuple[str, Any], str] = field(default_factory=dict)
 
@@ -128,6 +97,8 @@ class Script:
             return "a time" if value > 0 else value
         if name.endswith("error_message"):
             return "any text or none"
+        if name == "metadata_hash":
+            return "a hash, of topic ids too" if value else value
         if name in ("member_id", "leader") and value:
             return self._number("member", value)
         return value

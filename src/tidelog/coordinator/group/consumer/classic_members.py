@@ -47,7 +47,7 @@ def join(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result:
     try:
         return _join(shard, now_ms, request, migration.consumer_group(shard, message.group_id))
     except ApiError as error:
-        return Result([], join_refused(error.code, message.member_id))
+        return Result([], join_refused(error.code, ""))
 
 
 def _join(shard: GroupShard, now_ms: int, request: CoordinatorRequest, group: ConsumerGroup) -> Result:
@@ -87,7 +87,7 @@ def _subscription(message: JoinGroupRequest) -> ConsumerProtocolSubscription:
     try:
         return read_subscription(bytes(message.protocols[0].metadata))
     except MalformedMessage:
-        raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "the member's subscription can not be read") from None
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "the member's subscription can not be read") from None
 
 
 def _described(member: Member, request: CoordinatorRequest, subscription: ConsumerProtocolSubscription) -> Member:

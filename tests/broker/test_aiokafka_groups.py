@@ -1,0 +1,173 @@
+"""aiokafka, unmodified: members of groups, committed offsets, transactions."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, OffsetAndMetadata, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from aiokafka.errors import CommitFailedError, ProducerFenced, UnknownMemberIdError
+
+TIMEOUT_S = 60
+
+
+def run(body: Any) -> None:
+    asyncio.run(asyncio.wait_for(body, TIMEOUT_S))
+
+
+async def create(bootstrap: str, *topics: str, partitions: int = 1) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    await admin.create_topics([NewTopic(topic, partitions, 1) for topic in topics])
+    await admin.close()
+
+
+async def produce(bootstrap: str, topic: str, count: int, partitions: int = 1) -> None:
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
+        for index in range(count):
+            await producer.send_and_wait(topic, b"%d" % index, partition=index % partitions)
+
+
+def member(bootstrap: str, topic: str, **settings: Any) -> AIOKafkaConsumer:
+    defaults = {"auto_offset_reset": "earliest", "enable_auto_commit": False, "heartbeat_interval_ms": 300}
+    return AIOKafkaConsumer(topic, bootstrap_servers=bootstrap, group_id=topic, **{**defaults, **settings})
+
+
+class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
+    """What the member had after each rebalance."""
+
+    def __init__(self) -> None:
+        self.assigned: list[set[int]] = []
+
+    async def on_partitions_revoked(self, revoked: Any) -> None: ...
+
+    async def on_partitions_assigned(self, assigned: Any) -> None:
+        self.assigned.append({each.partition for each in assigned})
+
+
+@pytest.mark.parametrize("assignor", [None, StickyPartitionAssignor], ids=["range", "sticky"])
+def test_partitions_are_shared_and_taken_over(bootstrap: str, topic: str, assignor: Any) -> None:
+    settings = {} if assignor is None else {"partition_assignment_strategy": (assignor,)}
+
+    async def body() -> None:
+        await create(bootstrap, topic, partitions=4)
+        await produce(bootstrap, topic, 40, 4)
+        first, second = (member(bootstrap, topic, **settings) for _ in range(2))
+        listener = Listener()
+        await first.start()
+        first.subscribe([topic], listener=listener)
+        found = [await first.getone() for _ in range(10)]
+        await first.commit()
+        await second.start()
+        while not (len(first.assignment()) == len(second.assignment()) == 2):
+            await asyncio.sleep(0.05)
+        assert first.assignment().isdisjoint(second.assignment())
+        kept = {each.partition for each in first.assignment()}
+        await second.stop()
+        while len(first.assignment()) < 4:
+            await asyncio.sleep(0.05)
+        assert listener.assigned == [{0, 1, 2, 3}, kept, {0, 1, 2, 3}]
+        found += [await first.getone() for _ in range(30)]
+        await first.stop()  # closes the group: what was committed is what a next one begins with
+        assert sorted(int(each.value) for each in found) == list(range(40))
+
+    run(body())
+
+
+def test_committed_offsets_are_where_the_next_one_begins(bootstrap: str, topic: str) -> None:
+    async def body() -> None:
+        place = TopicPartition(topic, 0)
+        await create(bootstrap, topic)
+        await produce(bootstrap, topic, 10)
+        async with member(bootstrap, topic) as consumer:
+            assert await consumer.committed(place) is None
+            await consumer.getone()
+            await consumer.commit({place: OffsetAndMetadata(6, "six")})
+            assert await consumer.committed(place) == 6
+        async with member(bootstrap, topic) as consumer:
+            assert (await consumer.getone()).offset == 6
+        admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+        await admin.start()
+        assert await admin.list_consumer_group_offsets(topic) == {place: OffsetAndMetadata(6, "six")}
+        assert (topic, "consumer") in await admin.list_consumer_groups()
+        await admin.close()
+
+    run(body())
+
+
+def test_a_static_member_takes_its_place_from_itself(bootstrap: str, topic: str) -> None:
+    """Two with one instance id: the later is the one, the earlier is told so."""
+
+    async def body() -> None:
+        place = TopicPartition(topic, 0)
+        await create(bootstrap, topic)
+        await produce(bootstrap, topic, 4)
+        first = member(bootstrap, topic, group_instance_id="one")
+        second = member(bootstrap, topic, group_instance_id="one")
+        await first.start()
+        await first.getone()
+        await second.start()
+        assert (await second.getone()).offset == 0
+        await second.commit({place: 3})
+        with pytest.raises((CommitFailedError, UnknownMemberIdError)):
+            await first.commit({place: 1})
+        assert await second.committed(place) == 3
+        await second.stop()
+        await first.stop()
+
+    run(body())
+
+
+def test_consume_transform_produce(bootstrap: str, topic: str) -> None:
+    target = f"{topic}-out"
+
+    async def copy(consumer: AIOKafkaConsumer, producer: AIOKafkaProducer, count: int) -> None:
+        for _ in range(count):
+            record = await consumer.getone()
+            await producer.send(target, record.value)
+        place = TopicPartition(topic, 0)
+        await producer.send_offsets_to_transaction({place: await consumer.position(place)}, topic)
+
+    async def body() -> None:
+        place = TopicPartition(topic, 0)
+        await create(bootstrap, topic, target)
+        await produce(bootstrap, topic, 10)
+        settings = {"bootstrap_servers": bootstrap, "transactional_id": topic}
+        async with member(bootstrap, topic) as consumer, AIOKafkaProducer(**settings) as producer:
+            async with producer.transaction():
+                await copy(consumer, producer, 4)
+            with pytest.raises(RuntimeError, match="on purpose"):
+                async with producer.transaction():
+                    await copy(consumer, producer, 3)
+                    raise RuntimeError("on purpose")
+            assert await consumer.committed(place) == 4
+            await consumer.seek_to_committed()
+            async with producer.transaction():
+                await copy(consumer, producer, 6)
+            assert await consumer.committed(place) == 10
+        async with member(bootstrap, target, isolation_level="read_committed") as reader:
+            assert [int((await reader.getone()).value) for _ in range(10)] == list(range(10))
+            assert await reader.getmany(timeout_ms=500) == {}
+
+    run(body())
+
+
+def test_an_older_producer_is_fenced(bootstrap: str, topic: str) -> None:
+    async def body() -> None:
+        await create(bootstrap, topic)
+        settings = {"bootstrap_servers": bootstrap, "transactional_id": topic}
+        older = AIOKafkaProducer(**settings)
+        await older.start()
+        await older.begin_transaction()
+        await older.send_and_wait(topic, b"of the older")
+        async with AIOKafkaProducer(**settings) as newer:
+            with pytest.raises(ProducerFenced):
+                await older.commit_transaction()
+            async with newer.transaction():
+                await newer.send(topic, b"of the newer")
+        await older.stop()
+        async with member(bootstrap, topic, isolation_level="read_committed") as reader:
+            assert (await reader.getone()).value == b"of the newer"
+
+    run(body())

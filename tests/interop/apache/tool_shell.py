@@ -1,0 +1,74 @@
+"""Apache's tools in one JVM (ToolShell.java), for tests that ask many things of one broker."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.interop.apache.jars import java_command
+
+SHELL = Path(__file__).parent / "ToolShell.java"
+STOP_SECONDS_MAX = 10
+
+HEADINGS = ("GROUP", "TOPIC", "TransactionalId", "CoordinatorId", "ProducerId", "Topic")  # of the first column
+
+GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
+CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+MESSAGE_COPIER = "org.apache.kafka.tools.TransactionalMessageCopier"
+
+
+class ToolShell:
+    def __init__(self, process: "subprocess.Popen[bytes]", bootstrap: str) -> None:
+        self._process = process
+        self._bootstrap = bootstrap
+
+    def groups(self, *arguments: str) -> str:
+        return self.run(GROUPS, "--bootstrap-server", self._bootstrap, *arguments)
+
+    def transactions(self, *arguments: str) -> str:
+        return self.run(TRANSACTIONS, "--bootstrap-server", self._bootstrap, *arguments)
+
+    def consume(self, topic: str, count: int, *arguments: str) -> list[str]:
+        """The lines of a ConsoleConsumer that ends after so many records, or ten seconds without one."""
+        limits = ("--max-messages", str(count), "--timeout-ms", "10000")
+        printed = self.run(
+            CONSOLE_CONSUMER, "--bootstrap-server", self._bootstrap, "--topic", topic, *limits, *arguments
+        )
+        lines = printed.splitlines()
+        assert lines[-1].startswith("Processed a total of"), printed
+        return lines[:-1]
+
+    def run(self, main_class: str, *arguments: str) -> str:
+        """What the tool printed, to either stream; it fails here when the tool failed."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\t".join((main_class, *arguments)).encode() + b"\n")
+        self._process.stdin.flush()
+        code, size = self._process.stdout.readline().split()
+        printed = self._process.stdout.read(int(size)).decode()
+        assert code == b"0", printed
+        return printed
+
+
+@contextmanager
+def tool_shell(jars: Path, bootstrap: str) -> Iterator[ToolShell]:
+    process = subprocess.Popen(java_command(jars, str(SHELL)), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        yield ToolShell(process, bootstrap)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(STOP_SECONDS_MAX) == 0
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def rows(printed: str) -> list[dict[str, str]]:
+    """A table that a tool printed: headings without spaces, one row a line; empty lines and a title may come before."""
+    lines = [line.split() for line in printed.splitlines() if line.strip()]
+    start = next(index for index, words in enumerate(lines) if len(words) > 1 and words[0] in HEADINGS)
+    heading = lines[start]
+    return [dict(zip(heading, words, strict=False)) for words in lines[start + 1 :]]
