@@ -1,8 +1,9 @@
 """`make sim`: the crash tests of the log over many seeds, each cut at some of its operations, by power and by death.
 
 `python -m tools.sim FIRST COUNT [CUTS]`. What fails is printed as the call that shows it again. Then the same for whole
-nodes with their clients: as many seeds, each with all faults and cut at a few of its operations. Last the Hypothesis
-twins of the log, for ten times as many histories as in `make test`, and other ones each time; a failure is made small.
+nodes with their clients, and for nodes whose coordinators are busy: as many seeds, each with all faults and cut at a
+few of its operations; and a tenth as many rebalance storms of each kind. Last the Hypothesis twins of the log, for ten
+times as many histories as in `make test`, and other ones each time; a failure is made small.
 """
 
 import argparse
@@ -17,10 +18,14 @@ from hypothesis.stateful import run_state_machine_as_test
 from rich.console import Console
 from rich.progress import track
 from tests.property.storage.test_log_twin import SETTINGS, CompactedLogAndList, LogAndList
+from tests.sim import test_coordinator_crashes as coordinators
 from tests.sim import test_node_crashes as nodes
+from tests.sim import test_rebalance_storms as storms
 from tests.sim.test_log_crashes import NEVER, Workload, machine, run_one
 
 NODE_OPERATIONS = 400  # about as many as a short life of a node makes
+# Whether everything is synced, and whether the power may fail.
+COORDINATOR_PLANS = ((True, True), (False, False), (False, True))
 
 
 def operations(seed: int) -> int:
@@ -50,6 +55,25 @@ def node_failures_of(seed: int, cuts: int) -> list[str]:
             call = f"nodes.run_one({seed}, {crash_at}, {by_power})"
             found.append(failure_of(call, partial(nodes.run_one, seed, crash_at, by_power)))
     return [each for each in found if each is not None]
+
+
+def coordinator_failures_of(seed: int, cuts: int) -> list[str]:
+    found = [
+        failure_of(
+            f"coordinators.live({seed}, {syncs}, {loses})", partial(coordinators.live, seed, syncs, loses, lives=2)
+        )
+        for syncs, loses in COORDINATOR_PLANS
+    ]
+    for crash_at in sorted(random.Random(seed).sample(range(1, NODE_OPERATIONS), cuts // 5)):
+        for by_power in (True, False):
+            call = f"coordinators.run_one({seed}, {crash_at}, {by_power})"
+            found.append(failure_of(call, partial(coordinators.run_one, seed, crash_at, by_power)))
+    return [each for each in found if each is not None]
+
+
+def storm_failures_of(seed: int, _cuts: int) -> list[str]:
+    calls = [(f"storms.storm({seed}, {kind!r})", partial(storms.storm, seed, kind)) for kind in storms.KINDS]
+    return [found for call, attempt in calls if (found := failure_of(call, attempt)) is not None]
 
 
 def failure_of(call: str, attempt: Callable[[], object]) -> str | None:
@@ -93,11 +117,17 @@ def main(arguments: list[str]) -> int:
             failures.append(failure)
     console.print(f"{count} seeds from {first}, {cuts} cuts each, by power and by death: {len(failures)} failures")
     logging.getLogger("tidelog").setLevel(logging.CRITICAL)  # disks fail by the dozen
-    for seed in track(range(first, first + count), "nodes", console=console):
-        for failure in node_failures_of(seed, cuts):
-            console.print(f"[red]{failure}", soft_wrap=True)
-            failures.append(failure)
-    console.print(f"{count} nodes from {first}: {len(failures)} failures in all")
+    worlds: list[tuple[str, int, Callable[[int, int], list[str]]]] = [
+        ("nodes", count, node_failures_of),
+        ("coordinators", count, coordinator_failures_of),
+        ("storms", max(1, count // 10), storm_failures_of),
+    ]
+    for name, seeds, failures_in in worlds:
+        for seed in track(range(first, first + seeds), name, console=console):
+            for failure in failures_in(seed, cuts):
+                console.print(f"[red]{failure}", soft_wrap=True)
+                failures.append(failure)
+        console.print(f"{seeds} {name} from {first}: {len(failures)} failures in all")
     twins = [twin_fails(console, each) for each in (LogAndList, CompactedLogAndList)]
     return 1 if failures or any(twins) else 0
 

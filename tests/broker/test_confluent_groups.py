@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from confluent_kafka import ConsumerGroupType
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.support.group_members import BROKER_SETTINGS, CLASSIC, CONSUMER, WAIT_SECONDS_MAX, Flock, Member
+from tests.support.flock import BROKER_SETTINGS, CLASSIC, CONSUMER, WAIT_SECONDS_MAX, Flock, Member
 
 from tidelog.testing import Broker, broker
 
@@ -43,13 +43,14 @@ def described(admin: AdminClient, group: str) -> Any:
     return admin.describe_consumer_groups([group])[group].result(WAIT_SECONDS_MAX)
 
 
-def test_cooperative_rebalances_take_away_only_what_moves(flock: Flock) -> None:
-    first = flock.join(**COOPERATIVE)
+@pytest.mark.parametrize("protocol", [COOPERATIVE, CONSUMER], ids=["cooperative-sticky", "consumer"])
+def test_rebalances_take_away_only_what_moves(flock: Flock, protocol: Any) -> None:
+    first = flock.join(**protocol)
     flock.settle()
-    second = flock.join(**COOPERATIVE)
+    second = flock.join(**protocol)
     flock.settle()
     assert sum(map(len, first.revoked)) == 3
-    third = flock.join(**COOPERATIVE)
+    third = flock.join(**protocol)
     flock.settle()
     assert sum(map(len, first.revoked)) == 4
     assert sum(map(len, second.revoked)) == 1

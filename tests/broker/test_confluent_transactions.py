@@ -1,4 +1,4 @@
-"""confluent-kafka (librdkafka), unmodified: transactions, and what its AdminClient sees and changes of groups' offsets."""
+"""confluent-kafka (librdkafka), unmodified: transactions, and what its AdminClient sees of groups and changes."""
 
 from typing import Any
 
@@ -50,12 +50,14 @@ def values(bootstrap: str, topic: str, level: str, count: int) -> list[bytes]:
     found = [*consumer.consume(count, TIMEOUT_S), *consumer.consume(1, QUIET_S)]
     consumer.close()
     assert all(message.error() is None for message in found)
-    return [message.value() for message in found]
+    return [message.value() or b"" for message in found]
 
 
 def committed(admin: AdminClient, group: str, topic: str) -> int:
     asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])
-    (offset,) = admin.list_consumer_group_offsets([asked])[group].result(TIMEOUT_S).topic_partitions
+    (offset,) = (
+        admin.list_consumer_group_offsets([asked], require_stable=True)[group].result(TIMEOUT_S).topic_partitions
+    )
     assert offset.error is None
     return int(offset.offset)
 

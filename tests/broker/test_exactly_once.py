@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from tests.interop.apache.jars import ApacheMissing, fetch_jars
-from tests.soak.plan import Group, Program, plan
-from tests.soak.processes import Node, Programs
+from tests.soak.plan import KEYS, PARTITIONS, RECORDS, Group, Program, plan
+from tests.soak.processes import Node, Programs, SoakFailed
 from tests.soak.round import Round
+from tests.soak.verdict import check_output
 
 SEED = 6
 ROUNDS = 5
@@ -26,6 +27,7 @@ def run_rounds(program: Program, node: Node, directory: Path) -> None:
     for number in range(ROUNDS):
         made = plan(SEED, number, program)
         made.group = list(Group)[number % len(Group)]  # each of them, whatever the seed
+        made.faults = made.faults[:2]  # one on each side: `make soak` has time for more
         outcome = Round(made, node, programs, directory).run()
         assert outcome.commits >= 1
     node.stop()
@@ -41,3 +43,25 @@ def test_with_the_java_client(node: Node, tmp_path: Path) -> None:
     except ApacheMissing as missing:
         pytest.skip(f"APACHE'S CLIENT DID NOT RUN, EXACTLY-ONCE IS NOT TESTED WITH IT: {missing}")
     run_rounds(Program.JAVA, node, tmp_path)
+
+
+def test_the_verdict_sees_what_is_wrong() -> None:
+    right: list[list[tuple[int, int]]] = [[] for _ in range(PARTITIONS)]
+    for number in range(RECORDS):
+        right[number % KEYS // PARTITIONS % PARTITIONS].append((number % KEYS, number))
+    check_output(right)
+    missing = [right[0][:-1], *right[1:]]
+    with pytest.raises(SoakFailed, match=r"missing: \[\d+\] \(1\)"):
+        check_output(missing)
+    with pytest.raises(SoakFailed, match=r"more than once: \[0\] \(1\)"):
+        check_output([[*right[0], (0, 0)], *right[1:]])
+    with pytest.raises(SoakFailed, match="the order of key 0"):
+        check_output([right[0][::-1], *right[1:]])
+
+
+def test_a_plan_comes_from_its_seed_alone() -> None:
+    plans = [plan(SEED, number, Program.JAVA) for number in range(50)]
+    assert plans == [plan(SEED, number, Program.JAVA) for number in range(50)]
+    assert {each.group for each in plans} == set(Group)
+    assert {each.is_static for each in plans} == {True, False}
+    assert plans != [plan(SEED + 1, number, Program.JAVA) for number in range(50)]

@@ -15,6 +15,7 @@ from random import Random
 import pytest
 from tests.support.recorded_frames import Recorder, framed, mutated
 from tests.support.serving import batch_of, create, fetch_values, produce
+from tests.support.transactional import SMALL, with_coordinators
 
 from tidelog.ports.network import Accepted, Address, ConnectionId
 from tidelog.protocol.api import ApiKey
@@ -32,7 +33,9 @@ _ids = count(1 << 40)
 class Target:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
-        self.world = NodeWorld(seed, {"auto.create.topics.enable": "false", "log.segment.bytes": "1048576"})
+        settings = {"auto.create.topics.enable": "false", "log.segment.bytes": "1048576", **SMALL}
+        self.world = NodeWorld(seed, {**settings, "group.initial.rebalance.delay.ms": "0"})
+        with_coordinators(self.world)
         self.broker = self.world.running.broker
         self.witness = self.world.client()
         create(self.witness, "witness")
@@ -76,7 +79,8 @@ class Target:
             except Exception:
                 print(f"input {number}, {listener}: {data.hex()}")
                 raise
-            assert self.broker.dispatch.bugs == 0, f"input {number}, {listener}: {data.hex()}"
+            bugs = self.broker.dispatch.bugs + self.broker.events.coordinator_bugs
+            assert bugs == 0, f"input {number}, {listener}: {data.hex()}"
             if number % WITNESS_EVERY == 0:
                 self.look()
 
@@ -120,4 +124,8 @@ def test_nothing_that_a_peer_sends_harms_the_node_or_another_client(
         target.round()
         target.end_turn()
     assert [record.getMessage() for record in caplog.records] == []  # the controller's bugs are told there
+    groups = [
+        group for _index, machine in target.broker.coordinators.groups.machines() for group in machine.shard.groups
+    ]
+    assert groups, "some requests got as far as a coordinator can be got"
     assert len(target.broker.connections) == 1, "every connection but the witness's was given up"

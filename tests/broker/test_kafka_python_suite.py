@@ -31,7 +31,7 @@ def broker() -> Iterator[Broker]:
     """As kafka-python starts Apache's: node 0, four partitions, sessions of less than Kafka's minimum, and an
     advertised listener that is set, because one of the tests looks for it."""
     (port,) = free_ports(1)
-    settings = {
+    settings: dict[str, str | int] = {
         "node.id": 0,
         "controller.quorum.voters": "0@localhost:9093",
         "num.partitions": 4,
@@ -53,9 +53,7 @@ def suite(tmp_path: Path) -> Path:
 
 
 def test_what_passes_on_apache_passes_here(suite: Path, broker: Broker) -> None:
-    outcomes = run_suite(
-        suite, broker.host, broker.port, "test/integration", "--ignore=test/integration/test_ssl_integration.py"
-    )
+    outcomes = run_suite(suite, broker.host, broker.port, EXCEPTIONS)
     assert outcomes.failed.keys() == EXCEPTIONS.keys(), outcomes.output[-5000:]
     assert all("does not support the" in reason for reason in outcomes.failed.values()), outcomes.failed
     assert len(outcomes.passed) >= PASS_ON_APACHE - len(EXCEPTIONS)

@@ -53,6 +53,7 @@ class CoordinatorScene:
     owners: dict[tuple[str, Place], dict[Any, None]] = field(default_factory=dict)  # members that believe they are
     is_calm: bool = False  # nobody dies, leaves or sleeps any more
     commits: int = 0
+    lost_ms: int = -1  # when a power loss last took what was not synced
 
     @property
     def now_ms(self) -> int:
@@ -219,9 +220,14 @@ class Reader(CoordinatorClient):
 
     def _answered(self, place: Place, answer: Any, least: int) -> None:
         data = answer.responses[0].partitions[0]
-        if data.error_code:
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and self.scene.ledger.is_forgiven:
+            self._offset = 0
+        elif data.error_code:
             assert data.error_code in RETRIABLE, ErrorCode(data.error_code)
-            return
+        else:
+            self._see(place, data, least)
+
+    def _see(self, place: Place, data: Any, least: int) -> None:
         self.scene.ledger.see_last_stable(place, data.last_stable_offset, least)
         found, end_offset = committed_records(data)
         for offset, value in found.items():

@@ -1,5 +1,5 @@
-"""The life of a node under a seed whose coordinators are busy: groups of all kinds, offsets, transactions; faults of disk
-and network, deaths, and what is left at the end. See `coordinator_ledger` for what has to hold."""
+"""The life of a node under a seed whose coordinators are busy: groups of all kinds, offsets, transactions; faults of
+disk and network, deaths, and what is left at the end. See `coordinator_ledger` for what has to hold."""
 
 import random
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ OVERRIDES = {
 # So small that there is always something to clean.
 INTERNAL = {
     "cleanup.policy": "compact",
-    "internal.segment.bytes": "3000",
+    "internal.segment.bytes": "2000",
     "min.cleanable.dirty.ratio": "0.01",
     "delete.retention.ms": "300",
 }
@@ -150,6 +150,7 @@ class CoordinatorLife:
         self.world.lose_power()
         if not self.plan.syncs_everything:
             self.ledger.forgive()
+            self.scene.lost_ms = self.scene.now_ms
 
     def _has_failed_sync(self) -> bool:
         return any(rule.op is Op.SYNC and not rule.times for rule in self._disk().faults.rules)
@@ -253,7 +254,7 @@ class CoordinatorLife:
         self.ledger.check(found, offsets)
 
     def _until_at_rest(self, client: Any, transactor: Transactor) -> None:
-        if not any(each.is_forgiven for each in self.ledger.transactions.values()):
+        if not self.ledger.is_forgiven:
             at_rest = ("Empty", "CompleteCommit", "CompleteAbort")
             self.world.wait_for(lambda: state_of(client, transactor.transactional_id) in at_rest or None)
 
@@ -267,8 +268,7 @@ class CoordinatorLife:
             found, end_offset = committed_records(data)
             values += [value for at, value in found.items() if at >= offset]
             if end_offset is None:
-                is_forgiven = any(each.is_forgiven for each in self.ledger.transactions.values())
-                assert is_forgiven or data.last_stable_offset == data.high_watermark, "a transaction hangs"
+                assert self.ledger.is_forgiven or data.last_stable_offset == data.high_watermark, "a transaction hangs"
                 return values
             offset = end_offset
 

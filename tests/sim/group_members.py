@@ -67,10 +67,10 @@ class Member(CoordinatorClient):
 
     def claim(self, places: list[Place]) -> None:
         self.release([place for place in self.owned if place not in places])
-        now_ms = self.scene.now_ms
+        heard_of_ms = max(self.scene.now_ms - SESSION_MS, self.scene.lost_ms)
         for place in places:
             owners = self.scene.owners.setdefault((self.group, place), {})
-            rivals = [each for each in owners if each is not self and now_ms - each.confirmed_ms < SESSION_MS]
+            rivals = [each for each in owners if each is not self and each.confirmed_ms > heard_of_ms]
             assert not rivals, f"{place} of {self.group} went to {self.who}, and is {rivals[0].who}'s"
             owners[self] = None
             self.owned[place] = None
@@ -352,5 +352,3 @@ def by_topic(places: list[Place]) -> dict[str, list[int]]:
     for topic, partition in places:
         found.setdefault(topic, []).append(partition)
     return found
-
-

@@ -1,5 +1,5 @@
-"""Rebalance storms: two hundred members that join, leave, sleep and die at random, under both protocols and while a group
-is being moved from one to the other, against a whole node. One owner for a partition at a time, commits of former
+"""Rebalance storms: members by the hundred that join, leave, sleep and die at random, under both protocols and while a
+group is being moved from one to the other, against a whole node. One owner for a partition at a time, commits of former
 owners refused, every partition owned in the end, and nothing that was acknowledged is lost (see `group_members`).
 
 A failure prints its seed: `storm(seed, kind)` shows it again. `make sim` tries more.

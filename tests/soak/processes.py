@@ -91,7 +91,6 @@ class Worker:
     def __init__(self, command: list[str], log: Path) -> None:
         self._command, self.log = command, log
         self._process: subprocess.Popen[bytes] | None = None
-        self.is_frozen = False
 
     def start(self) -> None:
         with self.log.open("ab") as log:
@@ -102,14 +101,11 @@ class Worker:
             self._process.kill()
             self._process.wait()
             self._process = None
-            self.is_frozen = False
 
     def freeze(self) -> None:
-        self.is_frozen = True
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        self.is_frozen = False
         self._signal(signal.SIGCONT)
 
     def exit_code(self) -> int | None:

@@ -11,7 +11,7 @@ from tests.soak.processes import TRANSACTION_TIMEOUT_MS, SoakFailed
 from tidelog.client.admin import Admin
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
-from tidelog.model.ids import TopicPartition as Place
+from tidelog.model.ids import TopicPartition as OutputPartition
 
 READ_S_MAX = 30
 OPEN_STATES = ("Ongoing", "PrepareCommit", "PrepareAbort")
@@ -97,7 +97,7 @@ def check_nothing_open(bootstrap: str, plan: Plan) -> None:
 def _open(admin: Admin, plan: Plan) -> list[str]:
     listed = admin.list_transactions(states=OPEN_STATES, pattern=f"{plan.name}-.*")
     left = [f"{each.transactional_id} {each.state}" for each in listed]
-    places = [Place(plan.output, partition) for partition in range(PARTITIONS)]
+    places = [OutputPartition(plan.output, partition) for partition in range(PARTITIONS)]
     for place, producers in admin.describe_producers(places).items():
         if isinstance(producers, ClientError):
             raise producers

@@ -8,7 +8,7 @@ from tidelog.protocol.client_connection import ClientConnection
 from tidelog.protocol.framing import ReceiveBuffer
 from tidelog.protocol.messages.registry import RESPONSES
 
-ANSWER_S_MAX = 15
+ANSWER_S_MAX = 30
 
 
 class BlockingConnection:

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tarfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -84,7 +85,19 @@ def unpack(archive: Path, directory: Path) -> Path:
     return root
 
 
-def run_suite(root: Path, host: str, port: int, *arguments: str) -> Outcomes:
+def run_suite(root: Path, host: str, port: int, expected: Collection[str]) -> Outcomes:
+    """What failed, and was not expected to, gets a second try: some of the tests allow half a second for an answer,
+    which a machine with other work to do takes now and then."""
+    first = _run(root, host, port, "test/integration", "--ignore=test/integration/test_ssl_integration.py")
+    again = [f"test/integration/{name.replace('::', '.py::', 1)}" for name in first.failed if name not in expected]
+    if not again:
+        return first
+    second = _run(root, host, port, *again)
+    failed = {name: why for name, why in first.failed.items() if name not in second.passed}
+    return Outcomes(first.passed + second.passed, failed, first.skipped, first.output + second.output)
+
+
+def _run(root: Path, host: str, port: int, *arguments: str) -> Outcomes:
     report = root / "report.xml"
     environment = {
         **os.environ,

@@ -36,6 +36,15 @@ NUMBERS: dict[str, Sequence[int]] = {
     "config_operation": (0, 1, 2, 3),
     "endpoint_type": (1, 2),
     "broker_id": (7, 1),
+    "generation_id": (-1, 0, 1, 2),
+    "generation_id_or_member_epoch": (-1, 0, 1, 2),
+    "member_epoch": (-2, -1, 0, 0, 1, 2),
+    "session_timeout_ms": (0, 6_000, 10_000),
+    "rebalance_timeout_ms": (-1, 1_000),
+    "transaction_timeout_ms": (0, 1_000),
+    "producer_id": (-1, 0, 0, 1),
+    "producer_epoch": (-1, 0, 0, 1),
+    "committed_offset": (-1, 0, 7),
 }
 PARTITIONS = ("partition", "partition_index", "partition_indexes", "partitions", "index")
 NAMES = ("name", "topic", "topics", "topic_names", "topic_name")

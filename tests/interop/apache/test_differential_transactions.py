@@ -30,6 +30,7 @@ SCENARIOS: dict[str, Scenario] = {
 
 OLD_EPOCH = "a fenced producer must not abort its successor's transaction, which Apache lets it do"
 NOBODYS_MARKER = "a marker without a producer is a bad request, not a fault of the broker"
+COORDINATORS_LOG = "a marker among the transactional ids: Apache takes it, and can not load what follows it afterwards"
 SECOND_BATCH = "found by our log, which says where it begins; Apache finds it before it comes to that"
 LAST_EPOCH = "a producer whose last epoch was announced in vain may ask again; Apache fails on it, and leaves no record"
 # Scenario, step, and why ours is meant to be different.
@@ -41,6 +42,8 @@ DEVIATIONS: dict[tuple[str, str], str] = {
     ("worn-init-v1", "16."): LAST_EPOCH,
     ("worn-init-v2", "3."): LAST_EPOCH,
     ("worn-init-v2", "15."): LAST_EPOCH,
+    ("markers-coordinator", "2."): COORDINATORS_LOG,
+    ("markers-coordinator", "3."): COORDINATORS_LOG,
     ("markers-v1", "22."): NOBODYS_MARKER,
     ("markers-v2", "22."): NOBODYS_MARKER,
 }

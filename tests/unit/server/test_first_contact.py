@@ -54,7 +54,7 @@ def test_versions_are_advertised_and_produce_from_zero(world: NodeWorld) -> None
     response = world.client().ask(request, 4)
     ranges = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
     assert ranges[0] == (0, 13)
-    assert ranges[22] == (0, 5)
+    assert ranges[22] == (0, 6)
 
 
 def test_records_come_back_in_order(world: NodeWorld) -> None:

@@ -227,8 +227,17 @@ def test_ids_that_the_controller_does_not_give(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_no_transaction_writes_to_the_coordinators_own_log(world: NodeWorld) -> None:
-    """It may be named to the coordinator, but there is nothing to be marked in it, and nothing that waits for that."""
+    """A broker may name it to the coordinator, but there is nothing to be marked in it, and nothing waits for that."""
     one = SimProducer(world, f"own{next(_names)}", is_v2=False).init()
-    one.add((TRANSACTION_STATE, 0))
+    refused = one.ask_add((TRANSACTION_STATE, 0)).results_by_topic_v3_and_below[0].results_by_partition[0]
+    assert refused.partition_error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    transaction = AddPartitionsToTxnTransaction(
+        transactional_id=one.transactional_id,
+        producer_id=one.producer_id,
+        producer_epoch=one.producer_epoch,
+        topics=[AddPartitionsToTxnTopic(name=TRANSACTION_STATE, partitions=[0])],
+    )
+    added = one.client.ask(AddPartitionsToTxnRequest(transactions=[transaction]), 5).results_by_transaction[0]
+    assert added.topic_results[0].results_by_partition[0].partition_error_code == ErrorCode.NONE
     one.end()
     world.wait_for(lambda: one.state() == "CompleteCommit" or None)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any, Final, TypeAlias
 
 from tidelog.config import BrokerConfig
-from tidelog.coordinator.requests import CoordinatorRequest, KeyValue, LogMessage
+from tidelog.coordinator.requests import CoordinatorRequest, LogMessage, TransactionMarker
 from tidelog.coordinator.transaction import add_partitions, admin, end_txn, endings, expiry, init_producer_id
 from tidelog.coordinator.transaction.admin import OpenTransaction
 from tidelog.coordinator.transaction.metadata import TransactionMetadata
@@ -101,8 +101,10 @@ class TransactionCoordinator:
         return Result([], None) if key is None else _ON_TIMER[key](self.shard, now_ms, wall_ms)
 
     def replay(self, message: LogMessage) -> None:
-        assert isinstance(message, KeyValue), "transactions do not nest"
-        self.shard.replay(message.key.transactional_id, message.value)
+        """Apache lets tools write markers and transactions into this log, too. They are passed over, and their records
+        taken as they are: the coordinator decides, not they."""
+        if not isinstance(message, TransactionMarker):
+            self.shard.replay(message.key.transactional_id, message.value)
 
     def image_changed(self, _now_ms: int, _image: MetadataImage, _changes: Changes) -> None:
         """Nothing here outlives a request but what records say: the cluster's version is asked for at each decision,

@@ -21,7 +21,7 @@ from tidelog.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequ
 from tidelog.protocol.stored import encode_prefixed
 
 SESSION_MS = 600_000
-RECONCILED_SECONDS_MAX = 20
+RECONCILED_SECONDS_MAX = 60
 
 
 def commit(

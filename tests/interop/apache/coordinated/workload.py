@@ -30,10 +30,10 @@ TOPIC = "ledger"
 LONG_MS = 600_000
 # Ids at rest are forgotten so soon that the first is gone while the others are made, and these outlive the broker.
 SHORT_LIVED_IDS = {
-    "transactional.id.expiration.ms": "4000",
+    "transactional.id.expiration.ms": "8000",
     "transaction.remove.expired.transaction.cleanup.interval.ms": "100",
 }
-EXPIRY_SECONDS_MAX = 20
+EXPIRY_SECONDS_MAX = 60
 
 
 @dataclass

@@ -12,7 +12,7 @@ from tidelog.protocol.messages.list_groups import ListGroupsRequest
 
 LEAVING = -1
 SETTLED_S_MAX = 10
-QUIET_S = 0.3
+QUIET_S = 1.0
 
 
 class Member:

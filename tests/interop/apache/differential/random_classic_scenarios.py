@@ -103,7 +103,7 @@ class RandomGroup:
         return {} if member.instance is None else {"group_instance_id": member.instance}
 
 
-@scenario(*SEEDS)
+@scenario(*SEEDS, of="seed")
 def random_classic_group(world: World, seed: int) -> None:
     group = RandomGroup(world, seed)
     for _ in range(2):  # so that it is the first who leads

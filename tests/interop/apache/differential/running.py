@@ -9,6 +9,7 @@ from tests.interop.apache.differential import (
     classic_scenarios,
     consumer_change_scenarios,
     consumer_scenarios,
+    large_scenarios,
     mixed_scenarios,
     offset_scenarios,
     random_classic_scenarios,
@@ -27,6 +28,7 @@ MODULES = (
     static_scenarios,
     consumer_change_scenarios,
     consumer_scenarios,
+    large_scenarios,
     mixed_scenarios,
 )  # importing them fills SCENARIOS
 BROKEN = "the scenario broke"

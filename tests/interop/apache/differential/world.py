@@ -24,7 +24,7 @@ from tidelog.protocol.messages.incremental_alter_configs import (
 from tidelog.protocol.messages.list_groups import ListGroupsRequest
 from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
-LEARNED_S = 0.3
+LEARNED_S = 1.0
 # The first may overtake a request that was sent before it, and the second the answer to that; the third can not.
 ROUND_TRIPS = 3
 GROUP_RESOURCE = 32
@@ -186,15 +186,18 @@ class World:
         return found
 
 
-def scenario(*versions: int) -> Callable[[Callable[[World, int], None]], Callable[[World, int], None]]:
-    """A function of a world and a version is a scenario at each of these."""
+Scenario: TypeAlias = Callable[[World, int], None]
 
-    def register(function: Callable[[World, int], None]) -> Callable[[World, int], None]:
-        for version in versions:
-            SCENARIOS[f"{function.__name__} v{version}"] = (function, version)
+
+def scenario(*numbers: int, of: str = "version") -> Callable[[Scenario], Scenario]:
+    """A function of a world and a number, its version or seed, is a scenario for each of them."""
+
+    def register(function: Scenario) -> Scenario:
+        for number in numbers:
+            SCENARIOS[f"{function.__name__} {of} {number}"] = (function, number)
         return function
 
     return register
 
 
-SCENARIOS: dict[str, tuple[Callable[[World, int], None], int]] = {}
+SCENARIOS: dict[str, tuple[Scenario, int]] = {}

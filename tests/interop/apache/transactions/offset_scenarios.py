@@ -33,7 +33,7 @@ def _versions(commit_version: int) -> Versions:
     return (V2 if commit_version >= 5 else V1)._replace(commit_offsets=commit_version)
 
 
-def _committed(asking: Asking, group_id: str, *, require_stable: bool = False) -> None:
+def committed(asking: Asking, group_id: str, *, require_stable: bool = False) -> None:
     topics = [OffsetFetchRequestTopics(name=asking.topic, partition_indexes=[0, 1])]
     group = OffsetFetchRequestGroup(group_id=group_id, topics=topics)
     request = OffsetFetchRequest(groups=[group], require_stable=require_stable)
@@ -64,16 +64,16 @@ def with_add(script: Script, version: int) -> None:
         asking.add_offsets(producer, group)
         asking.commit_offsets(producer, group, offset, metadata="note")
         asking.commit_offsets(producer, group, offset + 1, partitions=[0, 1], metadata=None, why="over it")
-        _committed(asking, group)
-        _committed(asking, group, require_stable=True)
+        committed(asking, group)
+        committed(asking, group, require_stable=True)
         after = asking.end(producer, commit=commit)
-        _committed(asking, group)
-        _committed(asking, group, require_stable=True)
+        committed(asking, group)
+        committed(asking, group, require_stable=True)
         asking.commit_offsets(producer, group, 99, why="after the end, as who it was")
         asking.describe(asking.id)
         asking.end(after, commit=False)
         producer = asking.init(asking.id)
-    _committed(asking, group, require_stable=True)
+    committed(asking, group, require_stable=True)
 
 
 def without_add(script: Script, version: int) -> None:
@@ -82,14 +82,14 @@ def without_add(script: Script, version: int) -> None:
     producer = asking.init(asking.id)
     asking.commit_offsets(producer, group, 5, why="nobody was told before")
     asking.describe(asking.id)
-    _committed(asking, group, require_stable=True)
+    committed(asking, group, require_stable=True)
     asking.commit_offsets(first, group, 6, why="an old epoch")
     asking.commit_offsets(producer.at(producer.epoch + 1), group, 6, why="an epoch to come")
     asking.commit_offsets(producer._replace(producer_id=999_999), group, 6, why="another producer id")
     asking.commit_offsets(producer._replace(transactional_id="nobody"), group, 6, why="an unknown transactional id")
     asking.commit_offsets(producer._replace(transactional_id=""), group, 6, why="an empty transactional id")
     asking.end(producer)
-    _committed(asking, group, require_stable=True)
+    committed(asking, group, require_stable=True)
 
 
 def wrong_commits(script: Script, version: int) -> None:
@@ -104,7 +104,7 @@ def wrong_commits(script: Script, version: int) -> None:
     asking.commit_offsets(producer, group, -1, partitions=[1], why="a negative offset")
     asking.commit_offsets(producer, group, topic="", why="a topic without a name")
     asking.end(producer)
-    _committed(asking, group)
+    committed(asking, group)
 
 
 def members(script: Script, version: int) -> None:
@@ -125,7 +125,7 @@ def members(script: Script, version: int) -> None:
     asking.commit_offsets(producer, group, member=(member, 1), instance_id="static", why="an unknown instance")
     asking.commit_offsets(producer, group, 8, why="nobody in particular")
     asking.end(producer)
-    _committed(asking, group)
+    committed(asking, group)
 
 
 def _member(asking: Asking, group: str) -> str:
@@ -172,7 +172,7 @@ def consumer_members(script: Script, version: int) -> None:
     asking.commit_offsets(producer, group, member=(member, -1), why="a member, and no epoch")
     asking.commit_offsets(producer, group, 8, why="nobody in particular")
     asking.end(producer)
-    _committed(asking, group)
+    committed(asking, group)
 
 
 def deleted_meanwhile(script: Script, version: int) -> None:
@@ -183,17 +183,17 @@ def deleted_meanwhile(script: Script, version: int) -> None:
         asking.add_offsets(producer, group)
         asking.commit_offsets(producer, group, 5, partitions=[0, 1])
         _commit_plainly(asking, group, 3)
-        _committed(asking, group)
-        _committed(asking, group, require_stable=True)
+        committed(asking, group)
+        committed(asking, group, require_stable=True)
         wanted = OffsetDeleteRequestTopic(
             name=asking.topic, partitions=[OffsetDeleteRequestPartition(partition_index=1)]
         )
         script.ask(OffsetDeleteRequest(group_id=group, topics=[wanted]), 0)
-        _committed(asking, group, require_stable=True)
+        committed(asking, group, require_stable=True)
         script.ask(DeleteGroupsRequest(groups_names=[group]), 2)
-        _committed(asking, group, require_stable=True)
+        committed(asking, group, require_stable=True)
         producer = asking.end(producer, commit=commit)
-        _committed(asking, group, require_stable=True)
+        committed(asking, group, require_stable=True)
         script.ask(DescribeGroupsRequest(groups=[group]), 6)
         script.ask(DeleteGroupsRequest(groups_names=[group]), 2)
 

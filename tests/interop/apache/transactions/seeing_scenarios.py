@@ -3,9 +3,15 @@
 from functools import partial
 
 from tests.interop.apache.transactions.asking import FIRST_TIMESTAMP, V1, V2, Asking, Producer, Versions
+from tests.interop.apache.transactions.offset_scenarios import committed
 from tests.interop.apache.transactions.script import Scenario, Script
 
 from tidelog.protocol.messages.list_transactions import ListTransactionsRequest
+from tidelog.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 
 READ_UNCOMMITTED = 0
 EARLIEST, LATEST, MAX_TIMESTAMP = -2, -1, -3
@@ -150,6 +156,54 @@ def markers_of_version_2(script: Script) -> None:
     asking.look(asking.id)
 
 
+def markers_for_offsets(script: Script, transaction_version: int) -> None:
+    """By hand, into the partition of a group's offsets: its coordinator has to notice."""
+    asking, group = Asking(script), f"{script.name}-group"
+    offsets = {"topic": "__consumer_offsets", "transaction_version": transaction_version}
+    for commit in (True, False):
+        producer = asking.init(asking.id)
+        asking.commit_offsets(producer, group, 11 if commit else 12)
+        asking.write_markers(producer, commit=commit, why="of its own epoch", **offsets)  # type: ignore[arg-type]
+        committed(asking, group, require_stable=True)
+        asking.write_markers(producer.at(producer.epoch + 1), commit=commit, why="of the next", **offsets)  # type: ignore[arg-type]
+        committed(asking, group, require_stable=True)
+        asking.commit_offsets(producer, group, 13, why="it goes on: the coordinator still has it")
+        asking.end(producer, commit=False)
+        committed(asking, group, require_stable=True)
+
+
+def markers_for_the_coordinator(script: Script) -> None:
+    asking = Asking(script)
+    producer = asking.init(asking.id)
+    asking.write_markers(producer, topic="__transaction_state", why="the coordinator's own log")
+
+
+def several_markers(script: Script) -> None:
+    asking = Asking(script)
+    one, other = asking.init(f"{asking.id}-one"), asking.init(f"{asking.id}-other")
+    for producer in (one, other):
+        asking.open(producer)
+        asking.open(producer, partition=1)
+    wanted = [
+        WritableTxnMarker(
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch + 1,
+            transaction_result=commit,
+            topics=[WritableTxnMarkerTopic(name=asking.topic, partition_indexes=list(partitions))],
+            coordinator_epoch=0,
+            transaction_version=2,
+        )
+        for producer, commit, partitions in (
+            (one, True, (0,)),
+            (other, False, (0, 1)),
+            (other._replace(producer_id=77_777), False, (0, 9)),
+        )
+    ]
+    script.ask(WriteTxnMarkersRequest(markers=wanted), 2)
+    script.ask(WriteTxnMarkersRequest(markers=[]), 2, "none")
+    asking.look(f"{asking.id}-one", f"{asking.id}-other")
+
+
 def times_out(script: Script, versions: Versions) -> None:
     asking = Asking(script, versions)
     producer = asking.init(asking.id, timeout_ms=SHORT_MS)
@@ -180,6 +234,10 @@ SCENARIOS: dict[str, Scenario] = {
     "markers-v1": partial(markers, version=1),
     "markers-v2": partial(markers, version=2),
     "markers-of-version-2": markers_of_version_2,
+    "markers-offsets-v1": partial(markers_for_offsets, transaction_version=0),
+    "markers-offsets-v2": partial(markers_for_offsets, transaction_version=2),
+    "markers-several": several_markers,
+    "markers-coordinator": markers_for_the_coordinator,
     "timeout-v1": partial(times_out, versions=V1),
     "timeout-v2": partial(times_out, versions=V2),
 }

@@ -1,7 +1,7 @@
 """LeaveGroup: one by one, in batches, by instance id; each with its own outcome."""
 
 import pytest
-from tests.unit.coordinator.classic.bench import DELAY_MS, GROUP, Bench
+from tests.unit.coordinator.classic.bench import DELAY_MS, GROUP, REBALANCE_MS, Bench
 
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
@@ -119,3 +119,19 @@ def test_one_that_waits_for_its_assignment_is_told() -> None:
     assert bench.leave((follower, None)) == [NONE]
     assert waiting.code is UNKNOWN
     assert bench.join(leader).response.generation_id == 2
+
+
+def test_the_last_one_leaves_a_rebalance_that_others_are_about_to_join() -> None:
+    """There is nobody left whose protocols a newcomer has to share."""
+    bench = Bench()
+    (member,) = bench.stable(1)
+    bench.join(member)
+    joining = bench.join().member_id
+    bench.join(bench.join().member_id)
+    assert bench.state == "PreparingRebalance"
+    assert bench.leave(*((each, None) for each in list(bench.group.members))) == [NONE, NONE]
+    assert (bench.state, list(bench.group.members)) == ("PreparingRebalance", [])
+    assert bench.join().code is ErrorCode.MEMBER_ID_REQUIRED
+    ticket = bench.join(joining)
+    bench.advance(REBALANCE_MS)
+    assert ticket.code is NONE

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.coordinator.transaction.scene import ID, Scene
 
 from tidelog.coordinator.record_framing import decode_record
-from tidelog.coordinator.requests import TransactionMarker
+from tidelog.coordinator.requests import TransactionalKeyValue, TransactionMarker
 from tidelog.coordinator.transaction.metadata import TransactionMetadata
 from tidelog.coordinator.transaction.records import TRANSACTION_RECORDS, TransactionLogValue
 from tidelog.coordinator.transaction.states import PREVIOUS_STATES, STATE_NAMES
@@ -121,6 +121,13 @@ def test_a_tombstone_leaves_nothing() -> None:
     assert (machine.durable(), list(machine.open_transactions())) == ({}, [])
 
 
-def test_markers_have_no_place_in_this_log() -> None:
-    with pytest.raises(AssertionError):
-        Scene().machine.replay(TransactionMarker(1, 1, True, 1, 1))
+def test_what_tools_wrote_into_this_log_does_no_harm() -> None:
+    """A directory of Apache's may have it: the node must come up."""
+    scene = Scene()
+    scene.init()
+    before = scene.machine.durable()
+    scene.machine.replay(TransactionMarker(1, 1, True, 1, 1))
+    assert scene.machine.durable() == before
+    record = decode_record(TRANSACTION_RECORDS, scene.log[0][0], None)
+    scene.machine.replay(TransactionalKeyValue(1, 1, record.key, None))
+    assert scene.machine.durable() == {}

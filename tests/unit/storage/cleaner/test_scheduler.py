@@ -9,12 +9,14 @@ from tests.sim.cleaned_broker import CLEANER, COMPACTED, CleanedBroker, latest, 
 from tidelog.config.topic_config import TopicConfig
 from tidelog.model.ids import TopicPartition
 from tidelog.ports.errors import DiskFull, IoError
+from tidelog.ports.files import Completion
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.faults import Op
 from tidelog.sim.files import SimFileSystem
 from tidelog.storage.checkpoints import read_offsets, write_offsets
 from tidelog.storage.cleaner.cleaner_config import CleanerConfig
+from tidelog.storage.cleaner.job import CleanedSegment
 
 T1, T2 = TopicPartition("t", 1), TopicPartition("u", 0)
 CHECKPOINT = "/disk/logs/cleaner-offset-checkpoint"
@@ -364,6 +366,22 @@ def test_a_sync_that_fails_in_a_swap_takes_the_directory_offline() -> None:
     node.turns(30)
     assert not node.logs.directories["/disk/logs"].is_online
     assert not node.cleaner.is_busy
+
+
+def test_a_directory_that_fails_during_a_swap_gets_no_second_one() -> None:
+    """Whatever it is that fails, with another segment ready to be swapped in."""
+    node = broker()
+    node.fill(batches=40)
+    turns_until_cleaning(node)
+    while node.log().swap is None:
+        node.turn()
+    (task,) = node.cleaner._tasks
+    closed = node.log().segments.base_offsets[-2]
+    task.ready.append(CleanedSegment(closed, (closed,), 1, -1))
+    node.logs.report("/disk/logs", IoError("/disk/logs/t-0/00000000000000000000.log", "a read failed"))
+    assert task.ticket is not None
+    node.cleaner.complete([Completion(task.ticket, None)], node.now)
+    assert task.is_called_off
 
 
 def test_an_offset_beyond_the_recovery_point_is_not_believed_at_the_start() -> None:

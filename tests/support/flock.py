@@ -1,7 +1,7 @@
 """Consumers of confluent-kafka in groups, all polled by the test's own thread, so that a test says what happens when.
 
-A `Flock` holds the members of one group over one topic while records flow. Whatever else a test looks at, it keeps watch
-over two things: a partition has one owner at a time, and what was consumed has no doubles.
+A `Flock` holds the members of one group over one topic while records flow. Whatever else a test looks at, it keeps
+watch over two things: a partition has one owner at a time, and what was consumed has no doubles.
 """
 
 import time
@@ -109,8 +109,9 @@ class Flock:
             self._poll()
 
     def settle(self) -> None:
-        """Every partition has an owner, none has more than its share, and the coordinator says that this is it: a member
-        that goes on before has an epoch that is not the group's any more, and can not commit (nor can it on Apache)."""
+        """Every partition has an owner, none has more than its share, and the coordinator says that this is it: until
+        then a member may have an epoch that is not the group's any more, and can not commit (nor can it on Apache).
+        """
         share = self._partitions // len(self.members)
         self.run_until(lambda: all(len(each.owned) == share for each in self.members) and self.is_stable())
 
