@@ -9,7 +9,6 @@ from tidelog.protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from tidelog.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from tidelog.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tidelog.records.builder import BatchBuilder, BatchOptions
 
@@ -70,9 +69,3 @@ def _one_record(topic: str, producer_id: int) -> tuple[bytes, int]:
         topic_data=[TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])],
     )
     return framed(request, PRODUCE_VERSION), len(batch)
-
-
-def offset_fetch_frame(group: str, topic: str, partition: int) -> bytes:
-    wanted = OffsetFetchRequestTopics(name=topic, partition_indexes=[partition])
-    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=[wanted])])
-    return framed(request, OFFSET_FETCH_VERSION)

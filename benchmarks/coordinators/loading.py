@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.broker.systems import OURS, System, restarted, running
 from benchmarks.coordinators.asking import Asking
 from benchmarks.coordinators.frames import COMMIT_VERSION, OFFSET_FETCH_VERSION
-from benchmarks.coordinators.measures import SETTINGS, create_topic, find_coordinator
+from benchmarks.coordinators.measures import SETTINGS, await_coordinators, create_topic
 from tidelog.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -34,7 +34,7 @@ def load_offsets(scratch: Path, groups: int) -> Loaded:
     """That many groups, each with an offset in every partition of a topic."""
     with running(OURS, scratch, SETTINGS) as system:
         create_topic(system, TOPIC, PARTITIONS)
-        find_coordinator(system)
+        await_coordinators(system)
         _commit(system, groups)
         system.stop()
         began = time.perf_counter()
@@ -59,7 +59,8 @@ def _commit(system: System, groups: int) -> None:
         for group in range(groups):
             request = OffsetCommitRequest(group_id=_name(group), member_id="", topics=topics)
             answer = asking.ask(request, COMMIT_VERSION)
-            assert not any(each.error_code for each in answer.topics[0].partitions), answer
+            codes = {each.error_code for each in answer.topics[0].partitions}
+            assert codes == {0}, f"{_name(group)}: {codes}"
 
 
 def _offset(partition: int) -> int:

@@ -18,12 +18,19 @@ from benchmarks.broker.load import Load
 from benchmarks.broker.measures import CPU_REQUEST, P99, RATE, Figures
 from benchmarks.broker.systems import System
 from benchmarks.coordinators.asking import Asking
-from benchmarks.coordinators.frames import NO_PRODUCER, SequencedFrames, commit_frames, sequenced_frames
+from benchmarks.coordinators.frames import (
+    NO_PRODUCER,
+    OFFSET_FETCH_VERSION,
+    SequencedFrames,
+    commit_frames,
+    sequenced_frames,
+)
 from benchmarks.coordinators.joining import Joining
 from benchmarks.coordinators.transactions import PARTITIONS as TRANSACTION_PARTITIONS
 from benchmarks.coordinators.transactions import Transactions
 from tidelog.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest
+from tidelog.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 
 SETTINGS = {
     "offsets.topic.num.partitions": "50",
@@ -37,6 +44,7 @@ TRANSACTIONS_S, CPU_TRANSACTION = "transactions/s", "CPU us a transaction"
 SECONDS, CPU_SECONDS, HEARTBEATS = "seconds", "CPU s", "heartbeats"
 IDEMPOTENT_CPU = "CPU, of without idempotence"
 READY_SECONDS_MAX = 60
+KEYS = 500
 
 
 @dataclass(slots=True)
@@ -57,14 +65,23 @@ def create_topic(system: System, name: str, partitions: int) -> None:
         admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
 
 
-def find_coordinator(system: System, key_type: int = 0) -> None:
-    """Until it is there: the first question has its topic created."""
-    until = time.monotonic() + READY_SECONDS_MAX
+def await_coordinators(system: System) -> None:
+    """All of them: the first question has their topics created, and each has its log to load."""
     with Asking(system.port) as asking:
-        while asking.ask(FindCoordinatorRequest(key="bench", key_type=key_type), 2).error_code:
-            if time.monotonic() > until:
-                raise RuntimeError(f"{system.name}: there is no coordinator after {READY_SECONDS_MAX} s")
-            time.sleep(0.1)
+        for key_type in (0, 1):
+            request = FindCoordinatorRequest(key="bench", key_type=key_type)
+            _wait_for(system, lambda request=request: not asking.ask(request, 2).error_code)
+        for index in range(KEYS):  # more than enough to ask every one of them
+            asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=f"any-{index}", topics=[])])
+            _wait_for(system, lambda asked=asked: not asking.ask(asked, OFFSET_FETCH_VERSION).groups[0].error_code)
+
+
+def _wait_for(system: System, is_there: Callable[[], bool]) -> None:
+    until = time.monotonic() + READY_SECONDS_MAX
+    while not is_there():
+        if time.monotonic() > until:
+            raise RuntimeError(f"{system.name}: a coordinator is not there after {READY_SECONDS_MAX} s")
+        time.sleep(0.05)
 
 
 @dataclass(slots=True)
@@ -84,8 +101,7 @@ class Bench:
         create_topic(self.system, PRODUCED, 1)
         create_topic(self.system, IN_TRANSACTIONS, TRANSACTION_PARTITIONS)
         create_topic(self.system, JOINED, MEMBERS * PARTITIONS_EACH)
-        for key_type in (0, 1):
-            find_coordinator(self.system, key_type)
+        await_coordinators(self.system)
 
     def commits(self, groups: list[str]) -> Figures:
         frames = commit_frames(groups, COMMITTED)

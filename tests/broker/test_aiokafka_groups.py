@@ -50,7 +50,7 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
 
 @pytest.mark.parametrize("assignor", [None, StickyPartitionAssignor], ids=["range", "sticky"])
 def test_partitions_are_shared_and_taken_over(bootstrap: str, topic: str, assignor: Any) -> None:
-    settings = {} if assignor is None else {"partition_assignment_strategy": (assignor,)}
+    settings: dict[str, Any] = {} if assignor is None else {"partition_assignment_strategy": (assignor,)}
 
     async def body() -> None:
         await create(bootstrap, topic, partitions=4)

@@ -11,8 +11,9 @@ import pytest
 from tests.sim.coordinator_life import CoordinatorLife, Plan
 from tests.sim.test_log_crashes import NEVER, CrashingTrace, PowerLoss
 
-STRIDE = 97
-SHORT = 120  # steps
+STRIDE = 53
+WARM = 200  # steps, until everybody has joined and begun
+SHORT = 120
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +45,7 @@ class ShortLife(CoordinatorLife):
     def __init__(self, seed: int, crash_at: int) -> None:
         self.trace = CrashingTrace(NEVER)
         super().__init__(seed, Plan(syncs_everything=True, faults=False), self.trace)
+        self.serve(WARM)
         self.trace.crash_at = self.trace.count + crash_at
 
     def cut(self) -> bool:
@@ -87,4 +89,4 @@ def every_operation(seed: int, ends_by_power: bool, first: int = 1, stride: int 
 @pytest.mark.parametrize(("seed", "ends_by_power"), [(0, True), (1, False)])
 def test_a_crash_after_operations_of_every_kind(seed: int, ends_by_power: bool) -> None:
     count = every_operation(seed, ends_by_power, first=1 + seed, stride=STRIDE)
-    assert count > 150, "the workload does something"
+    assert count > 100, "the workload does something"

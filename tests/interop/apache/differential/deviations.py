@@ -16,7 +16,7 @@ DEVIATIONS: Final = (
     Deviation(
         r"a_consumer_of_many_topics",
         r"ConsumerGroupHeartbeatRequest v\d\.error_message: Apache says None, we 'words'",
-        "A record that the offsets topic does not take is UNKNOWN_SERVER_ERROR to the client; we say what is too large.",
+        "A record that the offsets topic does not take is UNKNOWN_SERVER_ERROR to the client; we say what is large.",
     ),
     Deviation(
         r"static_member",
