@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -44,7 +45,7 @@ TRANSACTIONS_S, CPU_TRANSACTION = "transactions/s", "CPU us a transaction"
 SECONDS, CPU_SECONDS, HEARTBEATS = "seconds", "CPU s", "heartbeats"
 IDEMPOTENT_CPU = "CPU, of without idempotence"
 READY_SECONDS_MAX = 60
-KEYS = 500
+KEYS = 500  # more than enough to ask every coordinator
 
 
 @dataclass(slots=True)
@@ -69,11 +70,18 @@ def await_coordinators(system: System) -> None:
     """All of them: the first question has their topics created, and each has its log to load."""
     with Asking(system.port) as asking:
         for key_type in (0, 1):
-            request = FindCoordinatorRequest(key="bench", key_type=key_type)
-            _wait_for(system, lambda request=request: not asking.ask(request, 2).error_code)
-        for index in range(KEYS):  # more than enough to ask every one of them
-            asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=f"any-{index}", topics=[])])
-            _wait_for(system, lambda asked=asked: not asking.ask(asked, OFFSET_FETCH_VERSION).groups[0].error_code)
+            _wait_for(system, partial(_is_found, asking, key_type))
+        for index in range(KEYS):
+            _wait_for(system, partial(_is_loaded, asking, f"any-{index}"))
+
+
+def _is_found(asking: Asking, key_type: int) -> bool:
+    return not asking.ask(FindCoordinatorRequest(key="bench", key_type=key_type), 2).error_code
+
+
+def _is_loaded(asking: Asking, group_id: str) -> bool:
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group_id, topics=[])])
+    return not asking.ask(request, OFFSET_FETCH_VERSION).groups[0].error_code
 
 
 def _wait_for(system: System, is_there: Callable[[], bool]) -> None:

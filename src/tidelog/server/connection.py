@@ -1,6 +1,6 @@
 """One client's connection: frames out of its bytes, its requests to their handlers, its responses in order.
 
-    received -> frames -> the produce path (a request like the last one), or dispatch -> ... -> complete -> outgoing
+    received -> frames -> a quick path (a request like the last one), or dispatch -> ... -> complete -> outgoing
 
 Backpressure is the peer's own TCP window. A client that does not read its responses is not read from either, until the
 network has taken what was waiting for it; one with too many requests in flight, or too large answers that wait for an
@@ -19,13 +19,14 @@ from tidelog.protocol.server_connection import Request, ServerConnection
 
 if TYPE_CHECKING:
     from tidelog.server.broker import Broker
+    from tidelog.server.commit_path import CommitPath
     from tidelog.server.produce_path import ProducePath
 
 INITIAL_RECEIVE_BYTES: Final = 16_384
 # Answers kept in memory for one client before its next request is looked at: a request of thirty bytes may be answered
 # with a megabyte, and a receive buffer holds hundreds of them.
 OWED_BYTES_MAX: Final = 1_048_576
-QUICK_COST: Final = 4_096  # of a request on the produce path, beside its bytes: see `Turn.credit`
+QUICK_COST: Final = 4_096  # of a request on a quick path, beside its bytes: see `Turn.credit`
 
 
 class ClientConnection:
@@ -33,6 +34,7 @@ class ClientConnection:
         "accepted",
         "broker",
         "client_software",
+        "commit_path",
         "id",
         "is_closed",
         "is_full",
@@ -59,6 +61,7 @@ class ClientConnection:
         self.protocol = ServerConnection(broker.served_on(accepted.listener), self.receive)
         self.client_software = ("unknown", "unknown")  # until ApiVersions tells
         self.produce_path: ProducePath | None = None
+        self.commit_path: CommitPath | None = None
         self.outgoing: list[SendPart] = []
         self.owed_bytes = 0  # of answers that the network was not given yet; those of the produce path are too small
         self.last_active_ms = broker.turn.monotonic_ms
@@ -119,8 +122,10 @@ class ClientConnection:
                         self._count_memory()
                     return
                 start, end = frame
-                path = self.produce_path
-                if path is not None and path.take(self, start, end):
+                produces, commits = self.produce_path, self.commit_path
+                if (produces is not None and produces.take(self, start, end)) or (
+                    commits is not None and commits.take(self, start, end)
+                ):
                     turn.credit -= QUICK_COST + end - start
                 else:
                     turn.credit = 0  # what a handler takes is not known

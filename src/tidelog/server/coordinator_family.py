@@ -64,8 +64,11 @@ class CoordinatorFamily(Generic[M]):
 
     def partition_of(self, key: str) -> Partition | None:
         """The partition that a key's coordinator writes to, if it is here."""
-        shard = self._shards.get(self.partition_for(key))
+        shard = self.shard_of(key)
         return None if shard is None else shard.partition
+
+    def shard_of(self, key: str) -> CoordinatorShard[M] | None:
+        return self._shards.get(self.partition_for(key))
 
     def machines(self) -> list[tuple[int, M]]:
         """Those that may be asked, by partition."""
@@ -87,6 +90,10 @@ class CoordinatorFamily(Generic[M]):
             return
         shard.submit(self._broker.turn.monotonic_ms, request, reply)
         self._ready[partition] = shard
+
+    def has_decided(self, shard: CoordinatorShard[M]) -> None:
+        """Outside of its turn: what it has decided is to be written in this one."""
+        self._ready[shard.partition.topic_partition.partition] = shard
 
     # Turns
 

@@ -1,9 +1,11 @@
 """Group coordinators, as `coordinators` runs them: one a partition of `__consumer_offsets`."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tidelog.config.settings import groups
 from tidelog.coordinator.group.coordinator import GroupCoordinator
+from tidelog.coordinator.group.offsets.loading import load_offsets
 from tidelog.coordinator.group.records import GROUP_RECORDS
 from tidelog.coordinator.group.shard import GroupShard
 from tidelog.metadata.changes import Changes
@@ -35,6 +37,10 @@ def _make(broker: "Broker", partition: Partition, record_bytes_max: int) -> Grou
     )
 
 
+def _introduce(machine: GroupCoordinator, others_wait: Callable[[], bool]) -> None:
+    machine.shard.others_wait = others_wait
+
+
 def _image_changed(machine: GroupCoordinator, now_ms: int, broker: "Broker", changes: Changes) -> None:
     machine.image_changed(now_ms, broker.image, changes)
 
@@ -61,6 +67,8 @@ GROUPS: Final = CoordinatorKind(
     activate=GroupCoordinator.activate,
     image_changed=_image_changed,
     reconfigured=_reconfigured,
+    load_run=load_offsets,
+    introduce=_introduce,
     reads=(
         OffsetFetchRequest,
         HeartbeatRequest,

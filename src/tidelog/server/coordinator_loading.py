@@ -13,7 +13,7 @@ not be read is damage (LoadFailed): to go on without it would be to forget what 
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tidelog.coordinator.record_framing import RecordTypesById, decode_record
 from tidelog.coordinator.requests import KeyValue, LogMessage, TransactionalKeyValue, TransactionMarker
@@ -37,7 +37,13 @@ if TYPE_CHECKING:
 READ_BYTES: Final = 256 << 10
 # Handed over at once: about a millisecond of decoding and as much of replaying.
 MESSAGES_A_SLICE: Final = 250
+ROWS_A_RUN: Final = 2_000
 NOT_PLAIN: Final = COMPRESSION_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG
+
+
+# Decodes rows of a kind that its log is full of, from one to another at most: a message for the machine, and the first
+# row that is no part of it.
+LoadRun: TypeAlias = Callable[[Columns, int, int], tuple[Any, int]]
 
 
 class LoadFailed(Exception):
@@ -51,12 +57,14 @@ class Loading:
         partition: Partition,
         types: RecordTypesById,
         on_unknown: Callable[[int], None],
+        load_run: LoadRun | None = None,
     ) -> None:
         """`on_unknown` hears of each type that is passed over, once."""
         self._broker = broker
         self._partition = partition
         self._types = types
         self._on_unknown = on_unknown
+        self._load_run = load_run
         self._unknown: dict[int, None] = {}
         self.is_waiting = False  # for the disk
 
@@ -64,7 +72,7 @@ class Loading:
         self.is_waiting = False
         self._broker.coordinators.wake(self._partition)
 
-    def slices(self) -> Iterator[list[LogMessage]]:
+    def slices(self) -> Iterator[list[Any]]:
         offset = self._partition.log.log_start_offset
         try:
             while (found := self._read(offset)).segment is not None:
@@ -97,7 +105,7 @@ class Loading:
 
     # From bytes to messages
 
-    def _messages(self, buffer: bytes, index: BatchIndex) -> Iterator[list[LogMessage]]:
+    def _messages(self, buffer: bytes, index: BatchIndex) -> Iterator[list[Any]]:
         for start, end, is_plain in _runs(index):
             if is_plain:
                 yield from self._plain(decode(buffer, start, end, 0, MAX_INT64, 1, True))
@@ -107,22 +115,33 @@ class Loading:
                 batch.check_crc()
                 yield from _sliced(_markers(batch) if batch.header.is_control else self._records(batch))
 
-    def _plain(self, columns: Columns) -> Iterator[list[LogMessage]]:
-        """All rows of some batches. Reading a column is reading memory: it is done once."""
-        data, has_tombstones = columns.data, columns.null_values > 0
-        positions: list[int] = memoryview(columns.positions).tolist()
-        messages: list[LogMessage] = []
-        for row in range(len(columns)):
-            if row % MESSAGES_A_SLICE == 0 and row:
+    def _plain(self, columns: Columns) -> Iterator[list[Any]]:
+        """All rows of some batches: runs of what the log mostly holds at once, the others one by one."""
+        positions = memoryview(columns.positions)
+        messages: list[Any] = []
+        row, rows, weight = 0, len(columns), 0
+        while row < rows:
+            after = row
+            if self._load_run is not None:
+                run, after = self._load_run(columns, row, min(rows, row + ROWS_A_RUN))
+            if after > row:
+                messages.append(run)
+                weight += (after - row) * MESSAGES_A_SLICE // ROWS_A_RUN
+            else:
+                after, weight = row + 1, weight + 1
+                messages += self._decode_row(columns, positions, row)
+            row = after
+            if weight >= MESSAGES_A_SLICE:
                 yield messages
-                messages = []
-            at = 4 * row
-            is_tombstone = has_tombstones and is_null(columns, row, NULL_VALUE)
-            value = None if is_tombstone else data[positions[at + 2] : positions[at + 3]]
-            found = self._decode(data[positions[at] : positions[at + 1]], value)
-            if found is not None:
-                messages.append(KeyValue(found[0], found[1]))
+                messages, weight = [], 0
         yield messages
+
+    def _decode_row(self, columns: Columns, positions: memoryview, row: int) -> list[LogMessage]:
+        """Nothing where it is passed over."""
+        key, key_end, value, value_end = positions[4 * row : 4 * row + 4]
+        is_tombstone = columns.null_values > 0 and is_null(columns, row, NULL_VALUE)
+        found = self._decode(columns.data[key:key_end], None if is_tombstone else columns.data[value:value_end])
+        return [] if found is None else [KeyValue(found[0], found[1])]
 
     def _records(self, batch: RecordBatch) -> Iterator[LogMessage | None]:
         """None for what is passed over: that takes time, too."""

@@ -29,6 +29,7 @@ from tidelog.server.coordinator_batches import (
     encode_record,
     marker_batch,
 )
+from tidelog.server.coordinator_bytes import RECORD_OVERHEAD
 from tidelog.server.partition import Partition
 from tidelog.server.replicated import AppendRefused
 from tidelog.storage.appended import AppendOrigin, Refused
@@ -94,12 +95,23 @@ class CoordinatorLog:
                     raise AppendRefused(refused.message, refused.code)
 
     def _gather_one(self, message: KeyValue, version: int, limit_bytes: int, wall_ms: int) -> None:
-        record = _encoded(message, version, limit_bytes)
+        self._add_to_open(_encoded(message, version, limit_bytes), limit_bytes, wall_ms)
+
+    def _add_to_open(self, record: EncodedRecord, limit_bytes: int, wall_ms: int) -> None:
         into = self._open
         if into is None or into.size_bytes + record[2] > limit_bytes:
             self._close_draft(wall_ms)
             into = self._open = Draft()
         into.add(record)
+
+    def gather_encoded(self, key: bytes, value: bytes, wall_ms: int) -> bool:
+        """One record outside of transactions; False, and nothing is staged, where it is too large for a batch."""
+        limit_bytes = batch_bytes_max(self._partition)
+        size_bytes = RECORD_OVERHEAD + len(key) + len(value)
+        if BATCH_OVERHEAD + size_bytes > limit_bytes:
+            return False
+        self._add_to_open((key, value, size_bytes), limit_bytes, wall_ms)
+        return True
 
     def _gather(self, draft: Draft, limit_bytes: int, wall_ms: int) -> None:
         into = self._open

@@ -14,7 +14,7 @@ from tidelog.coordinator.record_framing import RecordTypesById
 from tidelog.metadata.changes import Changes
 from tidelog.model.errors import ErrorCode
 from tidelog.records.compression import CompressionType
-from tidelog.server.coordinator_loading import LoadFailed, Loading
+from tidelog.server.coordinator_loading import LoadFailed, Loading, LoadRun
 from tidelog.server.coordinator_log import CoordinatorLog, record_bytes_max
 from tidelog.server.partition import Partition
 from tidelog.server.replicated import Machine, Replicated, Reply, Result
@@ -38,6 +38,9 @@ class CoordinatorKind(Generic[M]):
     image_changed: Callable[[M, int, "Broker", Changes], None]
     reconfigured: Callable[[M, "Broker", int], None]  # settings, or the size of a record, have changed
     reads: tuple[type[Any], ...] = ()  # requests that never write
+    load_run: LoadRun | None = None
+    # Tells the machine how to find out whether requests are in line behind the one that it handles.
+    introduce: Callable[[M, Callable[[], bool]], None] = lambda _machine, _others_wait: None
 
 
 class CoordinatorShard(Generic[M]):
@@ -55,17 +58,20 @@ class CoordinatorShard(Generic[M]):
 
     def _begin(self) -> Replicated[M]:
         broker, kind, partition = self._broker, self._kind, self.partition
-        log = CoordinatorLog(broker, partition, lambda: kind.compression(broker))
+        self.log = CoordinatorLog(broker, partition, lambda: kind.compression(broker))
         replicated: Replicated[M] = Replicated(
-            log,
+            self.log,
             ErrorCode.NOT_COORDINATOR,
             broker.events.coordinator_bug,
             ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
             self._on_effect,
         )
         place, events = partition.topic_partition, broker.events
-        loading = Loading(broker, partition, kind.types, lambda type_: events.unknown_record_type(place, type_))
+        loading = Loading(
+            broker, partition, kind.types, lambda type_: events.unknown_record_type(place, type_), kind.load_run
+        )
         machine = kind.make(broker, partition, record_bytes_max(partition))
+        kind.introduce(machine, lambda: replicated.has_requests)
         replicated.start(machine, loading.slices(), lambda now_ms: kind.activate(machine, now_ms))
         self._loading = loading
         return replicated
@@ -85,6 +91,11 @@ class CoordinatorShard(Generic[M]):
         if self.is_failed or self.is_waiting_for_disk:
             return False
         return self.replicated.has_work or (self.replicated.is_idle and not self.partition.log.is_unsettled)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether something could be decided and written at once."""
+        return self.replicated.is_free and not self.partition.is_under_min_isr
 
     # Its turn
 

@@ -15,12 +15,11 @@ later, on whatever occasion. What it wants done in the world (effects: markers t
 when the records that say so are committed, like an answer.
 
 Long work is a generator that gives the turn back. Nothing else runs on the machine in between, so it may rely on what
-it has read.
+it has read. Compiled by mypyc: requests to coordinators come by the ten thousand a second.
 """
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from tidelog.model.decisions import PENDING
@@ -101,31 +100,34 @@ RECORDS_A_SLICE: Final = 250
 M = TypeVar("M", bound=Machine)
 
 
-@dataclass(slots=True)
+# No dataclasses: compiled, these are made in a quarter of the time.
+
+
 class _Request:
-    arrived_ms: int
-    request: Any
-    reply: Reply
+    def __init__(self, arrived_ms: int, request: Any, reply: Reply) -> None:
+        self.arrived_ms = arrived_ms
+        self.request = request
+        self.reply = reply
 
 
-@dataclass(slots=True)
 class _Waiting:
     """Decided, and to be told once the high watermark is there."""
 
-    offset: int
-    reply: Reply
-    response: Any
+    def __init__(self, offset: int, reply: Reply, response: Any) -> None:
+        self.offset = offset
+        self.reply = reply
+        self.response = response
 
 
 _Work: TypeAlias = Generator[None, None, None]
 
 
-@dataclass(slots=True)
 class _Running:
     """One at a time, from `handle` to the last replay."""
 
-    steps: _Work
-    reply: Reply
+    def __init__(self, steps: _Work, reply: Reply) -> None:
+        self.steps = steps
+        self.reply = reply
 
 
 def _nobody(_response: Any) -> None:
@@ -183,6 +185,16 @@ class Replicated(Generic[M]):
         """Whether answers are held back until the high watermark moves."""
         return bool(self._waiting)
 
+    @property
+    def has_requests(self) -> bool:
+        """In line, not yet begun with."""
+        return bool(self._requests)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether something could be decided at once: it is active, and nobody is in line."""
+        return self.is_active and self._running is None and not self._requests
+
     def start(self, machine: M, committed: Iterator[Sequence[Any]], activation: Activation | None = None) -> None:
         """A new machine, which replays all messages of `committed` (the whole log, a batch at a time) and then begins
         with `activation`. Nothing is appended to the log meanwhile but by this driver."""
@@ -217,6 +229,11 @@ class Replicated(Generic[M]):
             reply(self._loading_code)
         else:
             self._requests.append(_Request(now_ms, request, reply))
+
+    def hold(self, reply: Reply, response: Any) -> None:
+        """For what was decided while it was free, staged and replayed by whoever did: answered once it is committed, as
+        everything is. The next turn must come at once, to write it."""
+        self._wait(reply, response)
 
     def turn(self, now_ms: int, wall_ms: int, is_over: Callable[[], bool]) -> None:
         """Handle what was submitted until the time is over, write it, and answer what is committed."""

@@ -35,6 +35,7 @@ NANOSECONDS_PER_MS: Final = 1_000_000
 
 _DONE: Final = ErrorCode.NONE
 _PRODUCE: Final = int(ApiKey.PRODUCE)
+_OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
 
 
 class Resumable(Protocol):
@@ -62,6 +63,7 @@ class Turn:
         self.moved: dict[Partition, None] = {}  # high watermark or log start, since the last turn's end
         self.quick: list[tuple[ClientConnection, int, int, Append, ProducePath]] = []
         self.produced: list[DelayedProduce] = []
+        self.quick_commits = 0  # that came and were answered in this turn
 
     def begin(self) -> None:
         clock = self._clock
@@ -95,6 +97,10 @@ class Turn:
             self._write()
         if self.quick:
             self._answer_quick()
+        if self.quick_commits:
+            now_ns, count = self._clock.monotonic_ns(), self.quick_commits
+            self.request_metrics.answered_quickly(_OFFSET_COMMIT, count, self.began_ns, now_ns)
+            self.quick_commits = 0
         if self.produced:
             produced, self.produced = self.produced, []
             for operation in produced:

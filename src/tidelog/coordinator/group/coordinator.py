@@ -11,6 +11,7 @@ from tidelog.coordinator.group import admin
 from tidelog.coordinator.group.classic import handlers as classic
 from tidelog.coordinator.group.consumer import handlers as consumer
 from tidelog.coordinator.group.offsets import handlers as offsets
+from tidelog.coordinator.group.offsets.loading import LoadedOffsets
 from tidelog.coordinator.group.offsets.offsets import Offsets
 from tidelog.coordinator.group.shard import GroupShard
 from tidelog.coordinator.requests import CoordinatorRequest, KeyValue, LogMessage, TransactionalKeyValue
@@ -60,8 +61,10 @@ class GroupCoordinator:
         assert isinstance(key, tuple), "a timer's key begins with its kind"
         return _ON_TIMER[key[0]](self.shard, now_ms, wall_ms, key)
 
-    def replay(self, message: LogMessage) -> None:
-        if isinstance(message, KeyValue):
+    def replay(self, message: LogMessage | LoadedOffsets) -> None:
+        if isinstance(message, LoadedOffsets):
+            offsets.replay_loaded(self.shard, message)
+        elif isinstance(message, KeyValue):
             _REPLAY[type(message.key)](self.shard, message.key, message.value)
         elif isinstance(message, TransactionalKeyValue):
             offsets.replay_staged(self.shard, message)

@@ -151,6 +151,29 @@ class OffsetBytes:
         return True
 
 
+def commit_key_bytes(group_id: str, topic: str, partition: int) -> bytes | None:
+    """The key of an offset; None where a text is too long for it."""
+    return _key_bytes(group_id.encode(), topic.encode(), partition)
+
+
+def commit_value_bytes(
+    offset: i64, leader_epoch: i32, metadata: bytes, commit_timestamp: i64, topic_id: bytes
+) -> bytes | None:
+    """The value of a commit without an expiry of its own, as brokers write it today; None where the codec of all
+    messages has to do it."""
+    size: i64 = len(metadata)
+    if size >= SHORT:
+        return None
+    out = BytesWriter()
+    write_i16_be(out, WITH_TOPIC_ID)
+    write_i64_be(out, offset)
+    write_i32_be(out, leader_epoch)
+    out.append(u8(size + 1))
+    out.write(metadata)
+    write_i64_be(out, commit_timestamp)
+    return _with_topic_id(out, topic_id)
+
+
 def _key_bytes(group: bytes, topic: bytes, partition: i32) -> bytes | None:
     if len(group) > MAX_STRING_BYTES or len(topic) > MAX_STRING_BYTES:
         return None

@@ -13,6 +13,7 @@ from tidelog.protocol.messages.offset_commit import (
 )
 from tidelog.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from tidelog.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from tidelog.server.commit_path import learn
 from tidelog.server.coordinator_asking import ask_group, ask_groups
 from tidelog.server.handling import Handler, RequestContext
 
@@ -23,6 +24,7 @@ FIRST_BY_GROUP: Final = 8
 
 
 def handle_commit(broker: "Broker", context: RequestContext, body: OffsetCommitRequest) -> None:
+    learn(context.connection, context.request, body, context.frame_start)
     ask_group(broker, context, body.group_id, body, refuse_commit)
 
 

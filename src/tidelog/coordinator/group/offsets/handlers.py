@@ -9,6 +9,7 @@ from tidelog.coordinator.group.offsets.delete import delete_offsets
 from tidelog.coordinator.group.offsets.deleted_topics import TOPICS_DELETED, note_deleted_topics, remove_deleted_topics
 from tidelog.coordinator.group.offsets.expiry import OFFSET_EXPIRY, expire, schedule_expiry
 from tidelog.coordinator.group.offsets.fetch import Steps, fetch
+from tidelog.coordinator.group.offsets.loading import LoadedOffsets
 from tidelog.coordinator.group.offsets.transactional_commit import commit_in_transaction, end_transaction
 from tidelog.coordinator.group.records.classic import (
     LegacyOffsetCommitKey,
@@ -47,6 +48,13 @@ def replay_legacy(shard: GroupShard, key: LegacyOffsetCommitKey, value: LegacyOf
         return
     now_value = OffsetCommitValue(offset=value.offset, metadata=value.metadata, commit_timestamp=value.commit_timestamp)
     replay(shard, now_key, now_value)
+
+
+def replay_loaded(shard: GroupShard, loaded: LoadedOffsets) -> None:
+    for group_id, commit_timestamp in loaded.groups.items():
+        if group_id not in shard.groups:
+            shard.groups[group_id] = new_empty(shard, group_id, commit_timestamp)
+    shard.offsets.replay_loaded(loaded)
 
 
 def replay_staged(shard: GroupShard, message: TransactionalKeyValue) -> None:

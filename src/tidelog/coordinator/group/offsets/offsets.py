@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 from mypy_extensions import i64
 
-from tidelog.coordinator.group.offsets.offset_and_metadata import OffsetAndMetadata
+from tidelog.coordinator.group.offsets.loading import LoadedOffsets
+from tidelog.coordinator.group.offsets.offset_and_metadata import NO_EXPIRY, OffsetAndMetadata
 from tidelog.coordinator.requests import TransactionalKeyValue, TransactionMarker
 
 ByPartition: TypeAlias = dict[int, OffsetAndMetadata]
@@ -77,6 +78,29 @@ class Offsets:
             self._remove(key.group, key.topic, key.partition)
         else:
             self._put(key.group, key.topic, key.partition, _from_record(value, self._replayed))
+
+    def replay_commit(
+        self,
+        group_id: str,
+        topic: str,
+        partition: int,
+        offset: i64,
+        leader_epoch: i64,
+        metadata: str,
+        commit_timestamp: i64,
+        topic_id: bytes,
+    ) -> None:
+        """As `replay`, of a record that was never made an object."""
+        self._replayed += 1
+        found = OffsetAndMetadata(offset, leader_epoch, metadata, commit_timestamp, NO_EXPIRY, topic_id, self._replayed)
+        self._put(group_id, topic, partition, found)
+
+    def replay_loaded(self, loaded: LoadedOffsets) -> None:
+        """As `replay`, a run of them."""
+        for group_id, topic, partition, offset in loaded.rows:
+            self._replayed += 1
+            offset.replayed_as = self._replayed
+            self._put(group_id, topic, partition, offset)
 
     def replay_staged(self, message: TransactionalKeyValue) -> None:
         key, value = message.key, message.value
