@@ -49,7 +49,7 @@ def failures_of(seed: int, cuts: int) -> list[str]:
 
 
 def node_failures_of(seed: int, cuts: int) -> list[str]:
-    found = [failure_of(f"nodes.live({seed}, {each})", partial(nodes.live, seed, each, 3)) for each in (False, True)]
+    found = [failure_of(f"nodes.live({seed}, {each}, 3)", partial(nodes.live, seed, each, 3)) for each in (False, True)]
     for crash_at in sorted(random.Random(seed).sample(range(1, NODE_OPERATIONS), cuts // 5)):
         for by_power in (True, False):
             call = f"nodes.run_one({seed}, {crash_at}, {by_power})"
@@ -59,9 +59,7 @@ def node_failures_of(seed: int, cuts: int) -> list[str]:
 
 def coordinator_failures_of(seed: int, cuts: int) -> list[str]:
     found = [
-        failure_of(
-            f"coordinators.live({seed}, {syncs}, {loses})", partial(coordinators.live, seed, syncs, loses, lives=2)
-        )
+        failure_of(f"coordinators.live({seed}, {syncs}, {loses}, 2)", partial(coordinators.live, seed, syncs, loses, 2))
         for syncs, loses in COORDINATOR_PLANS
     ]
     for crash_at in sorted(random.Random(seed).sample(range(1, NODE_OPERATIONS), cuts // 5)):
@@ -113,7 +111,7 @@ def main(arguments: list[str]) -> int:
     failures: list[str] = []
     for seed in track(range(first, first + count), "seeds", console=console):
         for failure in failures_of(seed, cuts):
-            console.print(f"[red]{failure}", soft_wrap=True)
+            console.print(failure, style="red", markup=False, soft_wrap=True)
             failures.append(failure)
     console.print(f"{count} seeds from {first}, {cuts} cuts each, by power and by death: {len(failures)} failures")
     logging.getLogger("tidelog").setLevel(logging.CRITICAL)  # disks fail by the dozen
@@ -125,7 +123,7 @@ def main(arguments: list[str]) -> int:
     for name, seeds, failures_in in worlds:
         for seed in track(range(first, first + seeds), name, console=console):
             for failure in failures_in(seed, cuts):
-                console.print(f"[red]{failure}", soft_wrap=True)
+                console.print(failure, style="red", markup=False, soft_wrap=True)
                 failures.append(failure)
         console.print(f"{seeds} {name} from {first}: {len(failures)} failures in all")
     twins = [twin_fails(console, each) for each in (LogAndList, CompactedLogAndList)]

@@ -33,7 +33,7 @@ class Transactions(Protocol):
 class Confluent:
     def __init__(self, system: System, topic: str) -> None:
         settings = {"bootstrap.servers": system.bootstrap, "transactional.id": f"{topic}-librdkafka", "linger.ms": 0}
-        self._producer = Producer(settings)
+        self._producer = Producer({**settings, "log_level": 0})  # the broker's stop is no news
         self._topic = topic
         self._producer.init_transactions(TIMEOUT_SECONDS)
 

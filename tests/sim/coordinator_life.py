@@ -15,7 +15,7 @@ from tests.sim.coordinator_clients import (
     offset_request,
 )
 from tests.sim.coordinator_ledger import CoordinatorLedger, Place
-from tests.sim.coordinator_state import are_loaded, validate_state
+from tests.sim.coordinator_state import are_loaded, check_epochs, validate_state
 from tests.sim.group_members import BEAT_MS, SESSION_MS, ChangingMember, ClassicMember, ConsumerMember, Member
 from tests.sim.transaction_clients import TIMEOUT_MS, Transactor, Zombie
 from tests.support.serving import create
@@ -213,6 +213,7 @@ class CoordinatorLife:
         """The node has started anew, nothing is disturbed, and nobody has said anything yet."""
         self.world.wait_for(lambda: are_loaded(self.world) or None)
         self.validated += validate_state(self.world)
+        assert check_epochs(self.world) > 0
         client = self.world.client()
         for (group, place), commits in self.ledger.commits.items():
             answer = client.ask(offset_request(group, [place]), 8).groups[0]

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tidelog.coordinator.transaction.coordinator import TransactionCoordinator
+from tidelog.records.batch import batches
 from tidelog.server.coordinator_loading import Loading
 from tidelog.server.coordinator_log import record_bytes_max
 from tidelog.server.coordinator_shard import CoordinatorShard
@@ -75,3 +76,17 @@ def are_loaded(world: NodeWorld) -> bool:
     coordinators = world.running.broker.coordinators
     families: list[Any] = [coordinators.groups, coordinators.transactions]
     return all(len(family.machines()) == family.partition_count for family in families)
+
+
+def check_epochs(world: NodeWorld) -> int:
+    """Leader epochs never go back in a log, nor behind it in the metadata: recovery would take that for the remains of
+    a truncation, and cut off what was acknowledged. How many batches were looked at."""
+    seen = 0
+    for place, partition in world.running.broker.hosted.by_place.items():
+        segments = list(partition.log.segments)
+        data = b"".join(bytes(segment.read(0, segment.size_bytes)) for segment in segments)
+        epochs = [batch.header.partition_leader_epoch for batch in batches(data)]
+        assert epochs == sorted(epochs), f"{place}: {epochs}"
+        assert not epochs or epochs[-1] <= partition.leader_epoch, f"{place}: {epochs[-1]} > {partition.leader_epoch}"
+        seen += len(epochs)
+    return seen

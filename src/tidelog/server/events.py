@@ -90,6 +90,12 @@ class Events:
         fields = of_partition(place, error=code.name)
         self._limited("partition refused", fields, text, place, code.name, level=logging.ERROR)
 
+    def epoch_went_back(self, place: "TopicPartition", epoch: int, latest: int) -> None:
+        text = "%s: the metadata say leader epoch %d, its log has records of %d: they are older than the log. Not led."
+        self._limited(
+            "epoch went back", of_partition(place, epoch=epoch), text, place, epoch, latest, level=logging.ERROR
+        )
+
     def stray(self, place: "TopicPartition", directory: str) -> None:
         text = "%s: the cluster does not know the topic of %s; it is set aside as -stray"
         self._limited("stray", of_partition(place, directory=directory), text, place, directory)

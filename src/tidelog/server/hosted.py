@@ -15,8 +15,8 @@ from tidelog.config import TopicConfig
 from tidelog.metadata.changes import Changes
 from tidelog.metadata.configs import ResourceType
 from tidelog.metadata.image import MetadataImage
+from tidelog.metadata.topics import NO_LEADER, Topic
 from tidelog.metadata.topics import Partition as PartitionImage
-from tidelog.metadata.topics import Topic
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.server.partition import Partition
@@ -190,11 +190,22 @@ class Hosted:
             self._lead(self._host(place, wanted.topic_id, outcome), image)
 
     def _lead(self, partition: Partition, image: PartitionImage) -> None:
-        partition.lead(image.leader, image.leader_epoch, len(image.isr), len(image.replicas))
+        leader = NO_LEADER if self._is_outdated(partition, image) else image.leader
+        partition.lead(leader, image.leader_epoch, len(image.isr), len(image.replicas))
         self._broker.turn.moved[partition] = None
         partition.advance()
         self.directories.look(partition, image)
         self._broker.coordinators.look(partition)
+
+    def _is_outdated(self, partition: Partition, image: PartitionImage) -> bool:
+        """The log was written in a later epoch than the metadata know: they are an older copy, put back by hand.
+        Records of an epoch that goes back look to recovery like the remains of a truncation, and would be cut off
+        again after they were acknowledged. Every start of a broker brings a new epoch, until one is late enough."""
+        latest = partition.log.epochs.latest_epoch
+        is_outdated = image.leader == partition.local_id and latest is not None and image.leader_epoch < latest
+        if is_outdated:
+            self._broker.events.epoch_went_back(partition.topic_partition, image.leader_epoch, latest or 0)
+        return is_outdated
 
     def retry_refused(self) -> None:
         """A full disk may have room again. What is set aside or offline stays so until the next start."""

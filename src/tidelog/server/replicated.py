@@ -22,6 +22,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
+from mypy_extensions import mypyc_attr
+
 from tidelog.model.decisions import PENDING
 from tidelog.model.errors import ApiError, ErrorCode
 
@@ -85,6 +87,7 @@ class ReplicatedLog(Protocol):
         ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AppendRefused(Exception):
     """The log does not take these records, and has staged nothing of them. UNKNOWN_SERVER_ERROR: the machine should
     not have tried; any other code is the answer to the request (a fenced producer, say)."""
