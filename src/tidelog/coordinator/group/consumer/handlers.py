@@ -20,7 +20,7 @@ HANDLE: Final[dict[type, Callable[[GroupShard, int, CoordinatorRequest], Result 
     ConsumerGroupHeartbeatRequest: heartbeat,
     ConsumerGroupDescribeRequest: describe,
 }
-REPLAY: Final = replay.REPLAY
+REPLAY: Final[dict[type, Callable[[GroupShard, Any, Any], None]]] = replay.REPLAY
 ON_TIMER: Final[dict[str, Callable[[GroupShard, int, int, Any], Result | Steps]]] = {
     timeouts.SESSION: fencing.on_timer,
     timeouts.REBALANCE: fencing.on_timer,
