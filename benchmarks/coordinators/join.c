@@ -242,8 +242,10 @@ static void leave_all(void) {
             if (receive(m)) take_answer(m);
         m->epoch = LEAVING;
         heartbeat(m);
-        while (!receive(m)) continue;
-        close(m->fd);
+    }
+    for (int i = 0; i < member_count; i++) {
+        while (!receive(members + i)) continue;
+        close(members[i].fd);
     }
 }
 

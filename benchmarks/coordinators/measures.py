@@ -39,7 +39,7 @@ SETTINGS = {
     "group.consumer.assignment.interval.ms": "0",
 }
 CONNECTIONS = 32
-MEMBERS, PARTITIONS_EACH, JOINS = 500, 2, 5
+MEMBERS, PARTITIONS_EACH, JOINS = 500, 2, 3
 COMMITTED, PRODUCED, IN_TRANSACTIONS, JOINED = "committed", "produced", "in-transactions", "joined"
 TRANSACTIONS_S, CPU_TRANSACTION = "transactions/s", "CPU us a transaction"
 SECONDS, CPU_SECONDS, HEARTBEATS = "seconds", "CPU s", "heartbeats"

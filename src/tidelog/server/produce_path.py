@@ -12,6 +12,7 @@ the answers to batches that are refused or have to wait. A path is forgotten whe
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
+from tidelog.ports.errors import StorageFault
 from tidelog.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
@@ -128,9 +129,13 @@ class ProducePath:
             return False
         if self.acks == ALL_REPLICAS and partition.is_under_min_isr:
             return False
-        append = partition.log.append_as_leader(
-            view, position, end, partition.leader_epoch, turn.wall_ms, allows_zstd=self._allows_zstd
-        )
+        append: Append | Refused
+        try:
+            append = partition.log.append_as_leader(
+                view, position, end, partition.leader_epoch, turn.wall_ms, allows_zstd=self._allows_zstd
+            )
+        except StorageFault as fault:  # a segment is read once, for its first timestamp
+            append = connection.broker.append_fault(partition, fault)
         metrics = partition.metrics
         metrics.produces += 1
         sequence = connection.protocol.open_unread()

@@ -35,11 +35,13 @@ class Run:
         self.draft = MetadataDraft(tracks_changes=True)
         self.plain = twin.empty()
         self.images: list[tuple[MetadataImage, twin.Plain]] = []
+        self.taken = 0
         self.replay(metadata_version())
         self.freeze()
 
     def take(self, kind: int, seed: int) -> None:
-        record = None if kind == FREEZE else KINDS[kind](random.Random(seed), self.plain)
+        self.taken += 1  # a part of each seed: no id comes twice, as none does in a cluster
+        record = None if kind == FREEZE else KINDS[kind](random.Random(seed << 8 | self.taken), self.plain)
         if kind == FREEZE:
             self.freeze()
         elif record is not None:

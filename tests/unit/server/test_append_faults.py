@@ -57,6 +57,22 @@ def test_a_producer_is_told() -> None:
     assert produced(world.client(), "t", batch_of(b"y")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
+def test_a_producer_is_told_that_has_produced_there_before() -> None:
+    """Its batches take the short way. A segment is read when the next turn appends to it, for its first timestamp."""
+    world = two_disks(65)
+    client = world.client()
+    create(client, "small", configs={"internal.segment.bytes": "2000"})
+    partition = world.running.broker.hosted.by_place[TopicPartition("small", 0)]
+    while len(partition.log.segments) < 2:
+        assert produced(client, "small", batch_of(bytes(200))).error_code == ErrorCode.NONE
+        world.run(50)
+    fail_reads(world, partition)
+    assert produced(client, "small", batch_of(b"x")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    world.run(200)
+    online = [each.is_online for each in world.running.broker.logs.directories.values()]
+    assert sorted(online) == [False, True], "the other one goes on"
+
+
 @pytest.mark.parametrize("is_v2", [False, True], ids=["v1", "v2"])
 def test_a_transactional_producer_is_told(is_v2: bool) -> None:
     """Its batch is placed when the coordinator has had its say, outside of its request."""

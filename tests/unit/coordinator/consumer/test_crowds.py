@@ -1,8 +1,9 @@
-"""Members that come in a crowd: one assignment for all of them, made when the last in line has been heard."""
+"""Members that come in a crowd: one assignment for all of them, made when a turn brought nobody else."""
 
 import pytest
 from tests.unit.coordinator.consumer.bench import GROUP, Bench
 
+from tidelog.coordinator.group.consumer.target import CROWD_MS
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
@@ -31,7 +32,7 @@ def test_one_assignment_for_all(members: int) -> None:
         assert client.assignment == {}
         assert client.epoch > 0
     assert crowd.assignments() == 0
-    crowd.bench.tick()
+    crowd.bench.advance(2)
     assert crowd.assignments() == 1
     for client in crowd.clients:
         assert client.beat() is ErrorCode.NONE
@@ -41,18 +42,39 @@ def test_one_assignment_for_all(members: int) -> None:
     crowd.bench.validate_state()
 
 
-def test_the_last_in_line_hears_at_once_and_the_timer_finds_nothing_to_do() -> None:
-    crowd = Crowd(2, 4)
-    first, last = crowd.clients
-    crowd.wait_in_line(others=True)
-    first.join()
-    crowd.wait_in_line(others=False)
-    last.join()
-    assert (len(last.assignment["t"]), crowd.assignments()) == (2, 1)
-    crowd.bench.tick()
+def test_a_crowd_that_comes_over_several_turns_is_one() -> None:
+    """Also where the last of a turn has nobody behind it."""
+    crowd = Crowd(20, 40)
+    for client in crowd.clients:
+        crowd.wait_in_line(others=client is not crowd.clients[-1])
+        client.join()
+        crowd.bench.tick()
+        crowd.bench.now_ms += 1
+    assert crowd.assignments() == 0
+    crowd.bench.advance(2)
     assert crowd.assignments() == 1
-    first.beat()
-    assert len(first.assignment["t"]) == 2
+
+
+def test_a_crowd_without_end_is_assigned_nevertheless() -> None:
+    crowd = Crowd(40, 80)
+    crowd.wait_in_line(others=True)
+    began_ms = crowd.bench.now_ms
+    for client in crowd.clients:
+        client.join()
+        crowd.bench.tick()
+        crowd.bench.now_ms += CROWD_MS // 20
+        assert crowd.assignments() == (crowd.bench.now_ms - CROWD_MS // 20 >= began_ms + CROWD_MS)
+    assert crowd.clients[0].beat() is ErrorCode.NONE
+    assert 2 < len(crowd.clients[0].assignment["t"]) < 5, "of 80 for the twenty that were there first"
+
+
+def test_without_a_crowd_everybody_hears_at_once() -> None:
+    crowd = Crowd(2, 4)
+    for client in crowd.clients:
+        client.join()
+    assert crowd.assignments() == 2
+    crowd.bench.advance(1_000)
+    assert crowd.assignments() == 2
 
 
 def test_nobody_waits_for_longer_than_the_line() -> None:
@@ -61,7 +83,7 @@ def test_nobody_waits_for_longer_than_the_line() -> None:
     (only,) = crowd.clients
     crowd.wait_in_line(others=True)
     only.join()
-    crowd.bench.tick()
+    crowd.bench.advance(2)
     only.beat()
     assert only.assignment == {"t": [0, 1, 2, 3]}
 
@@ -72,11 +94,11 @@ def test_the_interval_counts_nevertheless() -> None:
     first.join()
     crowd.wait_in_line(others=True)
     second.join()
-    crowd.bench.tick()
+    crowd.bench.advance(2)
     assert crowd.assignments() == 1, "the second has to wait"
     crowd.bench.advance(1_000)
     first.beat()
-    crowd.bench.tick()
+    crowd.bench.advance(2)
     assert crowd.assignments() == 2
 
 
@@ -86,7 +108,7 @@ def test_a_group_that_is_gone_by_then_does_no_harm() -> None:
     crowd.wait_in_line(others=True)
     only.join()
     only.leave()
-    crowd.bench.tick()
+    crowd.bench.advance(CROWD_MS)
     assert crowd.assignments() == 0
     assert crowd.bench.group.members == {}
 
@@ -97,7 +119,7 @@ def test_an_assignment_that_does_not_fit_is_for_the_next_heartbeat_to_hear_of() 
     crowd.bench.shard.max_record_bytes = 2_000
     crowd.wait_in_line(others=True)
     assert only.join() is ErrorCode.NONE
-    crowd.bench.tick()
+    crowd.bench.advance(2)
     assert crowd.assignments() == 0
     crowd.wait_in_line(others=False)
     message = ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id=only.member_id, member_epoch=only.epoch)

@@ -33,6 +33,8 @@ T = TypeVar("T")
 Steps: TypeAlias = Generator[None, None, Result]
 
 TARGET: Final = "consumer-target"
+# As long as a crowd may keep coming in before those who are there get something.
+CROWD_MS: Final = 250
 
 
 def is_due(change: MemberChange) -> bool:
@@ -46,17 +48,26 @@ def is_due(change: MemberChange) -> bool:
 
 
 def may_wait(change: MemberChange) -> bool:
-    """When members come in a crowd, one assignment for all who are here is better than one for each: what is computed
-    for the first is out of date with the second, and has to be given back. A timer sees to it, with the next turn."""
-    if not change.shard.others_wait():
-        return False
-    change.shard.timers.set((TARGET, change.group.group_id), change.now_ms)
+    """When members come in a crowd, one assignment for all of them is better than one for each: what is computed for
+    the first is out of date with the second, and has to be given back. A crowd begins where a request has others in
+    line behind it, and is over with the first turn that brought no change; a timer looks after it, turn by turn."""
+    group_id, shard = change.group.group_id, change.shard
+    if group_id not in shard.crowds:
+        if not shard.others_wait():
+            return False
+        shard.crowds[group_id] = change.now_ms, change.group.epoch
+        shard.timers.set((TARGET, group_id), change.now_ms)
     return True
 
 
 def on_timer(shard: GroupShard, now_ms: int, wall_ms: int, key: tuple[str, str]) -> Result | Steps:
+    since_ms, epoch = shard.crowds.pop(key[1])
     group = shard.groups.get(key[1])
     if not isinstance(group, ConsumerGroup) or not group.members or group.target_epoch >= group.epoch:
+        return Result([], None)
+    if group.epoch != epoch and now_ms < since_ms + CROWD_MS:  # somebody came since the last look
+        shard.crowds[key[1]] = since_ms, group.epoch
+        shard.timers.set(key, now_ms + 1)
         return Result([], None)
     member = next(iter(group.members.values()))
     request = CoordinatorRequest(None, 0, wall_ms)
