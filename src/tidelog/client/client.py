@@ -77,6 +77,10 @@ class Client:
     ) -> None:
         """`on_done` is called from within a later `poll` (or at once, where it cannot be sent)."""
         timeout_ms = self.request_timeout_ms if timeout_ms is None else timeout_ms
+        if node_id >= 0 and node_id not in self.metadata.nodes:  # fenced, say, since somebody named it
+            text = "no broker of this id is in the metadata"
+            on_done(ClientError(ErrorCode.NETWORK_EXCEPTION, f"reach broker {node_id}", self.name, text))
+            return
         connection = self._connection(node_id, lane)
         connection.send(request, on_done, timeout_ms, expects_response=expects_response, version_max=version_max)
 

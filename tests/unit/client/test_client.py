@@ -123,3 +123,12 @@ def test_an_error_says_what_was_asked_of_whom_and_what_to_do() -> None:
 def test_a_config_of_a_topic_that_is_not_there(nodes: NodeWorld) -> None:
     with pytest.raises(ClientError, match="describe the configs of topic nope"):
         Admin(client_of(nodes)).describe_configs(ResourceType.TOPIC, "nope")
+
+
+def test_a_broker_that_the_metadata_do_not_name_is_not_reached_and_that_passes(nodes: NodeWorld) -> None:
+    client, outcomes = client_of(nodes), list[Any]()
+    client.send(77, MetadataRequest(topics=[]), outcomes.append)
+    (error,) = outcomes
+    assert isinstance(error, ClientError)
+    assert error.is_retriable
+    assert "77" in str(error)
