@@ -1,6 +1,5 @@
 """Group coordinators, as `coordinators` runs them: one a partition of `__consumer_offsets`."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tidelog.config.settings import groups
@@ -37,10 +36,6 @@ def _make(broker: "Broker", partition: Partition, record_bytes_max: int) -> Grou
     )
 
 
-def _introduce(machine: GroupCoordinator, others_wait: Callable[[], bool]) -> None:
-    machine.shard.others_wait = others_wait
-
-
 def _image_changed(machine: GroupCoordinator, now_ms: int, broker: "Broker", changes: Changes) -> None:
     machine.image_changed(now_ms, broker.image, changes)
 
@@ -68,7 +63,6 @@ GROUPS: Final = CoordinatorKind(
     image_changed=_image_changed,
     reconfigured=_reconfigured,
     load_run=load_offsets,
-    introduce=_introduce,
     reads=(
         OffsetFetchRequest,
         HeartbeatRequest,

@@ -39,8 +39,6 @@ class CoordinatorKind(Generic[M]):
     reconfigured: Callable[[M, "Broker", int], None]  # settings, or the size of a record, have changed
     reads: tuple[type[Any], ...] = ()  # requests that never write
     load_run: LoadRun | None = None
-    # Tells the machine how to find out whether requests are in line behind the one that it handles.
-    introduce: Callable[[M, Callable[[], bool]], None] = lambda _machine, _others_wait: None
 
 
 class CoordinatorShard(Generic[M]):
@@ -71,7 +69,6 @@ class CoordinatorShard(Generic[M]):
             broker, partition, kind.types, lambda type_: events.unknown_record_type(place, type_), kind.load_run
         )
         machine = kind.make(broker, partition, record_bytes_max(partition))
-        kind.introduce(machine, lambda: replicated.has_requests)
         replicated.start(machine, loading.slices(), lambda now_ms: kind.activate(machine, now_ms))
         self._loading = loading
         return replicated

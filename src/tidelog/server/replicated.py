@@ -189,11 +189,6 @@ class Replicated(Generic[M]):
         return bool(self._waiting)
 
     @property
-    def has_requests(self) -> bool:
-        """In line, not yet begun with."""
-        return bool(self._requests)
-
-    @property
     def is_free(self) -> bool:
         """Whether something could be decided at once: it is active, and nobody is in line."""
         return self.is_active and self._running is None and not self._requests

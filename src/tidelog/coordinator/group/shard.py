@@ -111,10 +111,6 @@ class GroupShard:
     topic_hashes: TopicHashes = field(default_factory=TopicHashes)
     counters: dict[str, int] = field(default_factory=dict)  # for metrics: rebalances, commits, expired offsets, ...
     note: Callable[[str], None] = lambda _line: None  # a line for the broker's log: who was fenced, and why
-    # Whether requests are in line behind the one that is handled: what serves all of them may wait for the last.
-    others_wait: Callable[[], bool] = lambda: False
-    # Consumer groups that members come to in a crowd: since when, and the group epoch at the last look. Volatile.
-    crowds: dict[str, tuple[int, int]] = field(default_factory=dict)
     offsets: "Offsets" = field(init=False)
 
     def group_config(self, group_id: str) -> GroupConfig:

@@ -49,7 +49,7 @@ def heartbeat(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Re
         if message.member_epoch in (LEAVE_EPOCH, STATIC_LEAVE_EPOCH):
             return fencing.leave(shard, now_ms, request)
         change = _begin(shard, now_ms, request)
-        if not target.is_due(change) or target.may_wait(change):
+        if not target.is_due(change):
             return _finish(change, target.last_target(change))
         if target.is_large(change):
             return _in_steps(change)

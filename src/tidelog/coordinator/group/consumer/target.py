@@ -10,16 +10,12 @@ from typing import Final, TypeAlias, TypeVar
 from tidelog.config.settings import groups as settings
 from tidelog.coordinator.group.assignors import ASSIGNORS
 from tidelog.coordinator.group.assignors.assignor import GroupSpec, MemberSpec, TopicsSpec
-from tidelog.coordinator.group.consumer import limits
 from tidelog.coordinator.group.consumer.change import MemberChange
-from tidelog.coordinator.group.consumer.group import ConsumerGroup, TopicPartitions
+from tidelog.coordinator.group.consumer.group import TopicPartitions
 from tidelog.coordinator.group.consumer.member import Member
 from tidelog.coordinator.group.consumer.records import target_epoch_record, target_record
 from tidelog.coordinator.group.consumer.subscriptions import Subscriptions
 from tidelog.coordinator.group.shard import GroupShard
-from tidelog.coordinator.requests import CoordinatorRequest
-from tidelog.model.decisions import Result
-from tidelog.model.errors import ApiError
 from tidelog.model.ids import Uuid
 
 # From this many members on the work gives the turn back in between.
@@ -30,11 +26,6 @@ MEMBERS_A_SLICE: Final = 100
 # The epoch of the target, and the changed member's own.
 Targeted: TypeAlias = tuple[int, TopicPartitions]
 T = TypeVar("T")
-Steps: TypeAlias = Generator[None, None, Result]
-
-TARGET: Final = "consumer-target"
-# As long as a crowd may keep coming in before those who are there get something.
-CROWD_MS: Final = 250
 
 
 def is_due(change: MemberChange) -> bool:
@@ -45,42 +36,6 @@ def is_due(change: MemberChange) -> bool:
     interval_ms = group.settings(change.shard).consumer_assignment_interval_ms
     last_ms = group.target_timestamp_ms
     return last_ms == 0 or interval_ms == 0 or change.wall_ms >= last_ms + interval_ms
-
-
-def may_wait(change: MemberChange) -> bool:
-    """When members come in a crowd, one assignment for all of them is better than one for each: what is computed for
-    the first is out of date with the second, and has to be given back. A crowd begins where a request has others in
-    line behind it, and is over with the first turn that brought no change; a timer looks after it, turn by turn."""
-    group_id, shard = change.group.group_id, change.shard
-    if group_id not in shard.crowds:
-        if not shard.others_wait():
-            return False
-        shard.crowds[group_id] = change.now_ms, change.group.epoch
-        shard.timers.set((TARGET, group_id), change.now_ms)
-    return True
-
-
-def on_timer(shard: GroupShard, now_ms: int, wall_ms: int, key: tuple[str, str]) -> Result | Steps:
-    since_ms, epoch = shard.crowds.pop(key[1])
-    group = shard.groups.get(key[1])
-    if not isinstance(group, ConsumerGroup) or not group.members or group.target_epoch >= group.epoch:
-        return Result([], None)
-    if group.epoch != epoch and now_ms < since_ms + CROWD_MS:  # somebody came since the last look
-        shard.crowds[key[1]] = since_ms, group.epoch
-        shard.timers.set(key, now_ms + 1)
-        return Result([], None)
-    member = next(iter(group.members.values()))
-    request = CoordinatorRequest(None, 0, wall_ms)
-    return _for_all(MemberChange(shard, now_ms, request, group, member, member, [], group.epoch))
-
-
-def _for_all(change: MemberChange) -> Steps:
-    yield from assigned_in_steps(change)
-    try:
-        limits.check_records(change.shard, change.records)
-    except ApiError:  # whoever sends the next heartbeat hears of it
-        return Result([], None)
-    return Result(change.records, None)
 
 
 def last_target(change: MemberChange) -> Targeted:
