@@ -63,7 +63,7 @@ def _field(message: Any, name: str, names: Mapping[Any, str]) -> Plain:
         return ErrorCode(value).name
     if name in WORDS:
         return value if value is None else "words"
-    if name == "assignment" and isinstance(value, bytes):
+    if name in ("assignment", "member_assignment") and isinstance(value, bytes):
         return _assignment(value)
     found = plain(value, names)
     return sorted(found, key=repr) if (type(message).__name__, name) in UNORDERED and found else found
