@@ -11,7 +11,7 @@ import pytest
 from tests.sim.coordinator_life import CoordinatorLife, Plan
 from tests.sim.test_log_crashes import NEVER, CrashingTrace, PowerLoss
 
-STRIDE = 79
+STRIDE = 53
 WARM = 200  # steps, until everybody has joined and begun
 SHORT = 120
 
@@ -36,7 +36,7 @@ def test_what_coordinators_told_holds(seed: int, syncs_everything: bool, loses_p
     life = live(seed, syncs_everything, loses_power)
     assert all(client.heard > 2 for client in life.everybody), "everybody got something done"
     assert len(life.ledger.transactions) > 30
-    assert life.validated > 4, "besides all of them at the end"
+    assert life.validated > 10
 
 
 class ShortLife(CoordinatorLife):

@@ -177,7 +177,12 @@ def test_no_secret_is_shown() -> None:
 
 
 def test_development_nodes_do_not_wait_for_a_second_consumer() -> None:
-    assert DEVELOPMENT_PROPERTIES["group.initial.rebalance.delay.ms"] == "0"
+    assert DEVELOPMENT_PROPERTIES == {
+        "group.initial.rebalance.delay.ms": "0",
+        "group.consumer.heartbeat.interval.ms": "1000",
+        "group.consumer.min.heartbeat.interval.ms": "500",
+        "group.consumer.assignment.interval.ms": "0",
+    }
 
 
 def test_values_are_read_by_setting() -> None:
