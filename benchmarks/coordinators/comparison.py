@@ -25,6 +25,7 @@ from benchmarks.coordinators.joining import Joining
 from benchmarks.coordinators.loading import load_offsets
 from benchmarks.coordinators.measures import (
     COMMITS,
+    COMMITS_GROUPS,
     FULL,
     IDEMPOTENT,
     IDEMPOTENT_CPU,
@@ -49,6 +50,8 @@ LOAD_SECONDS_MAX = 5.0
 BARS = (
     Bar(COMMITS, RATE, 1.5, True),
     Bar(COMMITS, CPU_REQUEST, 0.6, False),
+    Bar(COMMITS_GROUPS, RATE, 1.5, True),
+    Bar(COMMITS_GROUPS, CPU_REQUEST, 0.6, False),
     Bar(LIBRDKAFKA, TRANSACTIONS_S, 1.5, True),
     Bar(JAVA, TRANSACTIONS_S, 1.5, True),
     Bar(IDEMPOTENT, IDEMPOTENT_CPU, 1.2, False, is_own=True),
