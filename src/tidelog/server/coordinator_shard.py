@@ -101,6 +101,7 @@ class CoordinatorShard(Generic[M]):
         if self.partition.is_under_min_isr and not isinstance(request.message, self._kind.reads):
             reply(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         else:
+            request.is_in_line = self.replicated.has_work
             self.replicated.submit(now_ms, request, reply)
 
     def turn(self, now_ms: int, wall_ms: int, is_over: Callable[[], bool]) -> None:

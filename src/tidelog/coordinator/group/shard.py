@@ -19,6 +19,7 @@ from tidelog.model.ids import Uuid
 from tidelog.ports.entropy import Entropy
 
 if TYPE_CHECKING:
+    from tidelog.coordinator.group.consumer.crowd import Crowd
     from tidelog.coordinator.group.offsets.offsets import Offsets
 
 
@@ -108,6 +109,7 @@ class GroupShard:
     max_record_bytes: int  # the offsets topic's max.message.bytes: no record may be larger
     groups: dict[str, Group] = field(default_factory=dict)
     timers: Timers = field(default_factory=Timers)
+    crowds: dict[str, "Crowd"] = field(default_factory=dict)  # members that wait for their assignment, by group
     topic_hashes: TopicHashes = field(default_factory=TopicHashes)
     counters: dict[str, int] = field(default_factory=dict)  # for metrics: rebalances, commits, expired offsets, ...
     note: Callable[[str], None] = lambda _line: None  # a line for the broker's log: who was fenced, and why

@@ -67,14 +67,17 @@ class Client:
         return self.bench.plain(self.told)
 
     def join(self, **changes: Any) -> ErrorCode:
+        return self.beat(**self.joining() | changes)
+
+    def joining(self) -> dict[str, Any]:
+        """What it says when it begins anew."""
         self.epoch, self.told = 0, {}
-        fields = {
+        return {
             "rebalance_timeout_ms": REBALANCE_MS,
             "subscribed_topic_names": None if self.regex is not None else list(self.topics),
             "subscribed_topic_regex": self.regex,
             "topic_partitions": [],
         }
-        return self.beat(**fields | changes)
 
     def beat(self, **changes: Any) -> ErrorCode:
         response = self.bench.heartbeat(
@@ -117,6 +120,7 @@ class Bench:
     answers: list[tuple[CoordinatorRequest, Any]] = field(default_factory=list)
     assigned_before: dict[str, int] = field(default_factory=dict)
     steps_taken: int = 0
+    refuses_next: bool = False  # the log does not take the next records
 
     def __post_init__(self) -> None:
         self.draft = MetadataDraft(tracks_changes=True)
@@ -211,11 +215,13 @@ class Bench:
 
     def send(self, message: Any, version: int, client_id: str = "c", client_host: str = "/10.0.0.1") -> Any:
         """The response; None: it waits, and will be among `answers`."""
-        request = CoordinatorRequest(message, version, self.wall_ms, client_id, client_host)
-        result = self._run(_HANDLE[type(message)](self.shard, self.now_ms, request))
+        return self.ask(CoordinatorRequest(message, version, self.wall_ms, client_id, client_host))
+
+    def ask(self, request: CoordinatorRequest) -> Any:
+        result = self._run(_HANDLE[type(request.message)](self.shard, self.now_ms, request))
         if result.response is PENDING:
             return None
-        encode(result.response, version)  # it can be written in the version that was asked for
+        encode(result.response, request.api_version)  # it can be written in the version that was asked for
         return result.response
 
     def advance(self, by_ms: int) -> None:
@@ -223,9 +229,13 @@ class Bench:
         end_ms = self.now_ms + by_ms
         while self.shard.timers.deadline is not None and self.shard.timers.deadline <= end_ms:
             self.now_ms = max(self.now_ms, self.shard.timers.deadline)
-            key: Any = self.shard.timers.pop_due(self.now_ms)
-            self._run(_ON_TIMER[key[0]](self.shard, self.now_ms, self.wall_ms, key))
+            self.fire()
         self.now_ms = end_ms
+
+    def fire(self) -> None:
+        """The next timer that is due."""
+        key: Any = self.shard.timers.pop_due(self.now_ms)
+        self._run(_ON_TIMER[key[0]](self.shard, self.now_ms, self.wall_ms, key))
 
     def tick(self) -> None:
         """What is due already, as the next turn of the loop finds it."""
@@ -239,6 +249,9 @@ class Bench:
             except StopIteration as stop:
                 work = stop.value
         self.answers += work.answers
+        if self.refuses_next and work.records:
+            self.refuses_next = False
+            return work
         for (message, version), stored in zip(work.records, through_bytes(work.records), strict=True):
             self.log.append((message, version))
             replay(self.shard, stored)
@@ -277,6 +290,10 @@ class Bench:
                 self.assigned_before[group.group_id] = group.epoch
             else:
                 self.assigned_before.pop(group.group_id, None)
+
+    def remove_group(self) -> None:
+        """As an admin, or the expiry of its offsets does."""
+        self._run(Result(self.group.tombstones(), None))
 
     def validate_state(self) -> None:
         """The durable state is what the log says."""

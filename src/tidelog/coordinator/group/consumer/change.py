@@ -11,7 +11,7 @@ from typing import Any
 from tidelog.coordinator.group.consumer import timeouts
 from tidelog.coordinator.group.consumer.group import REFRESH_INTERVAL_MS, ConsumerGroup
 from tidelog.coordinator.group.consumer.member import JOINING_EPOCH, Member
-from tidelog.coordinator.group.consumer.reconciliation import Owned, Reconciliation, Target
+from tidelog.coordinator.group.consumer.reconciliation import IsOwned, Owned, Reconciliation, Target
 from tidelog.coordinator.group.consumer.records import (
     current_record,
     epoch_record,
@@ -38,6 +38,7 @@ class MemberChange:
     records: list[Record]
     group_epoch: int
     has_subscription_changed: bool = False
+    is_plain: bool = False  # a member of this group speaks of itself: nobody's place is taken, no group is converted
     # Requests that the group's former self, a classic one, had left waiting.
     answers: Sequence[tuple[Any, Any]] = field(default=())
 
@@ -92,19 +93,23 @@ class MemberChange:
     def _metadata_hash(self) -> int:
         """As it is in the group's record, where neither its topics nor which they are can have changed."""
         group = self.group
+        is_known = not group.needs_refresh(self.now_ms)
+        if is_known and group.subscriptions.cover(self.member, self.updated):
+            return group.metadata_hash
         after = group.subscriptions.after([self.member], [self.updated]).topics
-        if not group.needs_refresh(self.now_ms) and after.keys() == group.subscriptions.topics.keys():
+        if is_known and after.keys() == group.subscriptions.topics.keys():
             return group.metadata_hash
         return self.shard.topic_hashes.group_hash(self.shard.image, after)
 
-    def reconcile(self, target_epoch: int, target: Target, owned: Owned) -> None:
+    def reconcile(self, target_epoch: int, target: Target, owned: Owned, is_owned: IsOwned | None = None) -> None:
+        """`is_owned` is the group's, unless others have moved whose records are not replayed yet."""
         if not self.has_subscription_changed and self.updated.is_reconciled_to(target_epoch):
             return
         group, updated = self.group, self.updated
         reconciled = Reconciliation(
             self.shard.image,
             group.subscriptions.resolved,
-            group.is_owned,
+            is_owned or group.is_owned,
             updated,
             target_epoch,
             target,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator
 from typing import Any, Final
 
-from tidelog.coordinator.group.consumer import classic_members, fencing, regexes, replay, timeouts
+from tidelog.coordinator.group.consumer import classic_members, crowd, fencing, regexes, replay, timeouts
 from tidelog.coordinator.group.consumer.describe import describe
 from tidelog.coordinator.group.consumer.group import ConsumerGroup
 from tidelog.coordinator.group.consumer.heartbeat import heartbeat
@@ -27,6 +27,7 @@ ON_TIMER: Final[dict[str, Callable[[GroupShard, int, int, Any], Result | Steps]]
     timeouts.JOIN: fencing.on_timer,
     timeouts.SYNC: fencing.on_timer,
     regexes.RESOLVE: regexes.resolve,
+    crowd.CROWD: crowd.on_timer,
 }
 
 # Requests of the classic protocol to a consumer group.

@@ -1,20 +1,19 @@
 """ConsumerGroupHeartbeat: the one request by which a member joins, reports, learns its assignment and leaves.
 
 1. the member is made or changed; new subscriptions, or news of the topics, move the group epoch
-2. a group epoch ahead of the target assignment has it computed
+2. a group epoch ahead of the target assignment has it computed, for a crowd of members once (`crowd`)
 3. the member moves towards its target as far as others let it
 """
 
 from collections.abc import Generator
-from dataclasses import replace
 
-from tidelog.coordinator.group.consumer import fencing, limits, migration, regexes, target, timeouts
+from tidelog.coordinator.group.consumer import crowd, fencing, limits, migration, regexes, target, timeouts
+from tidelog.coordinator.group.consumer.answer import answer, refusal
 from tidelog.coordinator.group.consumer.change import MemberChange, renamed
 from tidelog.coordinator.group.consumer.member import (
     JOINING_EPOCH,
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
-    Assigned,
     Member,
     sorted_names,
 )
@@ -32,12 +31,7 @@ from tidelog.model.decisions import Result
 from tidelog.model.errors import ApiError
 from tidelog.model.ids import format_uuid
 from tidelog.ports.entropy import random_uuid
-from tidelog.protocol.messages.consumer_group_heartbeat import (
-    Assignment,
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-    TopicPartitions,
-)
+from tidelog.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 Steps = Generator[None, None, Result]
 
@@ -51,11 +45,13 @@ def heartbeat(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Re
         change = _begin(shard, now_ms, request)
         if not target.is_due(change):
             return _finish(change, target.last_target(change))
+        if crowd.may_wait(change):
+            return crowd.wait(change)
         if target.is_large(change):
             return _in_steps(change)
         return _finish(change, target.assigned_now(change))
     except ApiError as error:
-        return Result([], _refusal(error))
+        return Result([], refusal(error))
 
 
 def _in_steps(change: MemberChange) -> Steps:
@@ -63,7 +59,7 @@ def _in_steps(change: MemberChange) -> Steps:
     try:
         return _finish(change, targeted)
     except ApiError as error:
-        return Result([], _refusal(error))
+        return Result([], refusal(error))
 
 
 def _begin(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> MemberChange:
@@ -75,6 +71,7 @@ def _begin(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Membe
     member, replaced = _member(found, member_id, message)
     updated = _described(member, request)
     change = MemberChange(shard, now_ms, request, found.group, member, updated, found.records, found.group.epoch)
+    change.is_plain = not found.records and replaced is None
     if replaced is not None:
         change.replace_static(replaced)
     have_names_changed = change.describe()
@@ -117,17 +114,22 @@ def _described(member: Member, request: CoordinatorRequest) -> Member:
         message.subscribed_topic_regex,
         message.rebalance_timeout_ms,
     )
-    return replace(
-        member,
-        instance_id=member.instance_id if message.instance_id is None else message.instance_id,
-        rack_id=member.rack_id if message.rack_id is None else message.rack_id,
-        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
-        client_id=request.client_id,
-        client_host=request.client_host,
-        topics=member.topics if names is None else sorted_names(names),
-        regex=member.regex if regex is None else regex,
-        server_assignor=member.server_assignor if message.server_assignor is None else message.server_assignor,
-        classic=None,
+    return Member(
+        member.member_id,
+        member.epoch,
+        member.previous_epoch,
+        member.state,
+        member.instance_id if message.instance_id is None else message.instance_id,
+        member.rack_id if message.rack_id is None else message.rack_id,
+        member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        request.client_id,
+        request.client_host,
+        member.topics if names is None else sorted_names(names),
+        member.regex if regex is None else regex,
+        member.server_assignor if message.server_assignor is None else message.server_assignor,
+        None,
+        member.assigned,
+        member.pending_revocation,
     )
 
 
@@ -149,40 +151,4 @@ def _finish(change: MemberChange, targeted: target.Targeted) -> Result:
     limits.check_records(change.shard, change.records)
     timeouts.keep_session(change.shard, change.now_ms, change.group, change.updated)
     migration.upgraded(change)
-    return Result(change.records, _response(change), answers=change.answers)
-
-
-def _response(change: MemberChange) -> ConsumerGroupHeartbeatResponse:
-    message: ConsumerGroupHeartbeatRequest = change.request.message
-    updated = change.updated
-    has_changed = updated is not change.member and updated.assigned != change.member.assigned
-    wants_all = message.member_epoch == JOINING_EPOCH or _is_full(message)
-    return ConsumerGroupHeartbeatResponse(
-        throttle_time_ms=0,
-        error_code=0,
-        member_id=updated.member_id,
-        member_epoch=updated.epoch,
-        heartbeat_interval_ms=change.group.settings(change.shard).consumer_heartbeat_interval_ms,
-        assignment=_assignment(updated.assigned) if has_changed or wants_all else None,
-    )
-
-
-def _is_full(message: ConsumerGroupHeartbeatRequest) -> bool:
-    """A member says everything when it joins, and after it has missed an answer: then it has to hear everything."""
-    subscribes = message.subscribed_topic_names is not None or message.subscribed_topic_regex is not None
-    return message.rebalance_timeout_ms != -1 and subscribes and message.topic_partitions is not None
-
-
-def _assignment(assigned: Assigned) -> Assignment:
-    topics = [TopicPartitions(topic_id=topic_id, partitions=sorted(epochs)) for topic_id, epochs in assigned.items()]
-    return Assignment(topic_partitions=topics)
-
-
-def _refusal(error: ApiError) -> ConsumerGroupHeartbeatResponse:
-    return ConsumerGroupHeartbeatResponse(
-        throttle_time_ms=0,
-        error_code=error.code,
-        error_message=error.message,
-        member_epoch=0,
-        heartbeat_interval_ms=0,
-    )
+    return Result(change.records, answer(change), answers=change.answers)

@@ -1,6 +1,6 @@
 """No record may be larger than the log takes: what would not fit is refused before anything is decided by it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from tidelog.coordinator.group.records.consumer import (
@@ -23,12 +23,26 @@ _OVERHEAD_BYTES: Final = 200
 def check_records(shard: GroupShard, records: Iterable[Record]) -> None:
     """Encodes only what may be too large by a generous guess."""
     for message, version in records:
-        if _guess(message.value) <= shard.max_record_bytes:
+        if _guess_key(message.key) + _guess(message.value) <= shard.max_record_bytes:
             continue
         size = len(encode_key(message.key)) + len(encode_value(message.value, version) or b"") + _OVERHEAD_BYTES
         if size > shard.max_record_bytes:
             why = f"a record of {size} bytes is more than the offsets topic takes"
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, why)
+
+
+def fit_together(shard: GroupShard, records: Iterable[Record]) -> bool:
+    """Whether the log is sure to take all of them in one batch."""
+    guess = 0
+    for message, _version in records:
+        guess += _OVERHEAD_BYTES + _guess_key(message.key) + _guess(message.value)
+    return guess <= shard.max_record_bytes
+
+
+def _guess_key(key: Any) -> int:
+    """Of a consumer group; few keys name more than the group."""
+    length = len(getattr(key, "group_id", "")) + len(getattr(key, "member_id", ""))
+    return 4 * (length + len(getattr(key, "regular_expression", "")))
 
 
 def _guess(value: Any) -> int:
@@ -38,7 +52,7 @@ def _guess(value: Any) -> int:
             protocols = [] if classic is None else classic.supported_protocols
             metadata = sum(4 * len(protocol.name) + len(protocol.metadata) + 10 for protocol in protocols)
             texts = (value.subscribed_topic_regex, value.client_id, value.rack_id, value.instance_id)
-            return _texts(value.subscribed_topic_names) + _texts(text or "" for text in texts) + metadata
+            return _texts(value.subscribed_topic_names) + _texts([text or "" for text in texts]) + metadata
         case ConsumerGroupTargetAssignmentMemberValue():
             return _partitions(value.topic_partitions)
         case ConsumerGroupCurrentMemberAssignmentValue():
@@ -48,9 +62,9 @@ def _guess(value: Any) -> int:
     return 0
 
 
-def _texts(texts: Iterable[str]) -> int:
+def _texts(texts: Sequence[str]) -> int:
     """At most four bytes a character."""
-    return _OVERHEAD_BYTES + sum(4 * len(text) + 5 for text in texts)
+    return _OVERHEAD_BYTES + 4 * len("".join(texts)) + 5 * len(texts)
 
 
 def _partitions(topics: Iterable[TopicPartition | TopicPartitions]) -> int:

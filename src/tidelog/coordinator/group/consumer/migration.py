@@ -98,10 +98,11 @@ def downgrade_without(
     shard: GroupShard, now_ms: int, wall_ms: int, group: ConsumerGroup, leaving: Sequence[Member]
 ) -> Result | None:
     """The classic group that remains when these are gone; None: it remains what it is."""
+    staying_count = len(group.members) - len(leaving)
+    if not staying_count or not all_classic(group, leaving) or not _may_downgrade(shard, staying_count):
+        return None
     gone = {member.member_id: None for member in leaving}
     staying = [member for member in group.members.values() if member.member_id not in gone]
-    if not staying or not all_classic(group, leaving) or not _may_downgrade(shard, len(staying)):
-        return None
     assigned = [(member, group.target.get(member.member_id, {})) for member in staying]
     classic = _classic_group(shard, wall_ms, group, assigned)
     return _downgraded(shard, now_ms, wall_ms, group, classic, "the last member of the consumer protocol left")

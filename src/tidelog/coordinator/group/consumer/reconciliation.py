@@ -21,6 +21,7 @@ from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.model.ids import Uuid
 
 Target: TypeAlias = Mapping[Uuid, Sequence[int]]
+IsOwned: TypeAlias = Callable[[Uuid, int], bool]  # by any member of the group
 # As ConsumerGroupHeartbeat has them: objects with topic_id and partitions. None: the member did not say.
 Owned: TypeAlias = Sequence[Any] | None
 
@@ -29,7 +30,7 @@ Owned: TypeAlias = Sequence[Any] | None
 class Reconciliation:
     image: MetadataImage
     resolved: Mapping[str, ResolvedRegex]
-    is_owned: Callable[[Uuid, int], bool]  # by any member of the group
+    is_owned: IsOwned
     member: Member
     target_epoch: int
     target: Target

@@ -30,6 +30,12 @@ class Subscriptions:
     def topics(self) -> dict[str, None]:
         return dict.fromkeys([*self.by_name, *self.by_regex])
 
+    def cover(self, before: Member, after: Member) -> bool:
+        """Whether it is plain to see that the topics stay what they are: most members come anew, and name what others
+        have named."""
+        is_new = not before.topics and not before.regex
+        return is_new and not after.regex and all(topic in self.by_name for topic in after.topics)
+
     def add(self, member: Member) -> None:
         _count(self.by_name, member.topics, 1)
         if member.regex:
