@@ -8,10 +8,10 @@ COMPILED := $(shell sed -n 's/^    "\(src\/.*\.py\)",$$/\1/p' setup.py)
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install check format test bench sim soak mutations demo tour wheel docs lock clean
+.PHONY: help install check format test bench sim soak mutations demo demo-log tour wheel docs lock clean
 
 help:  ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  \033[36m%-9s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[36m%-9s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(STAMP)  ## make .venv, install the locked dependencies, compile the record kernels
 
@@ -55,8 +55,12 @@ soak: $(STAMP)  ## exactly-once under kill -9 of both sides, ROUNDS=200 rounds (
 mutations: $(STAMP)  ## make deliberate bugs in a copy and see that a test catches each
 	$(BIN)/python tools/mutations.py
 
-demo: $(STAMP)  ## a broker, traffic, and a live table of it, until Ctrl-C
-	@$(BIN)/python -m examples.demo
+DEMO_RATE ?= 2000
+demo: $(STAMP)  ## a shop, a Spark job that counts it, a live table; DEMO_SECONDS=90: compare with the truth, and end
+	@$(BIN)/python -m examples.demo --rate $(DEMO_RATE) $(if $(DEMO_SECONDS),--seconds $(DEMO_SECONDS))
+
+demo-log: $(STAMP)  ## the broker alone, with traffic and a live table, until Ctrl-C
+	@$(BIN)/python -m examples.demo_log
 
 tour: $(STAMP)  ## what lies below the broker, in two seconds
 	$(BIN)/python -m examples.tour

@@ -71,6 +71,7 @@ COMPILED = [
     "src/tidelog/io/sending.py",
     "src/tidelog/io/reactor.py",
     "src/tidelog/client/kernels_murmur2.py",
+    "src/tidelog/client/kernels_rows.py",
     "src/tidelog/coordinator/timers.py",
     "src/tidelog/coordinator/group/assignors/holdings.py",
     "src/tidelog/coordinator/group/assignors/uniform_equal.py",

@@ -19,6 +19,7 @@ BENCHMARKS = (
     "restart",
     "broker",
     "coordinators",
+    "spark",
 )
 FLAGS = ("--strict", "--quick", "--full")
 

@@ -1,78 +1,161 @@
-"""`make demo`: a broker of its own, three streams of traffic through a real client, and a live table, until Ctrl-C.
+"""`make demo`: a broker of its own, a shop full of people, a Spark job that counts what they do, and a live table of
+its results, until Ctrl-C. `make demo DEMO_SECONDS=90` ends by itself, lets the job finish what was sent, compares its
+results with the truth that the traffic knows, and fails where anything differs.
 
-At the end it says whether every acknowledged record came back. Where nobody looks (no terminal) it ends by itself.
+Without Java or PySpark it says so, and shows the broker alone (`make demo-log`).
 """
 
 import argparse
+import json
+import os
+import signal
 import sys
+import tempfile
 import time
 from contextlib import nullcontext
+from pathlib import Path
 
-from examples.demo_traffic import Traffic
-from examples.demo_view import View
+from examples import demo_log
+from examples.demo_processes import Child, missing_for_spark
+from examples.demo_view import draw, draw_verdict, line
+from examples.demo_watch import Snapshot, Watch
 from rich.console import Console
 from rich.live import Live
 
 from tidelog import testing
 from tidelog.cli.main import version_line
+from tidelog.client.client import Client
+from tidelog_pipelines.traffic.answers import Answers
+from tidelog_pipelines.traffic.sending import create_topics
+from tidelog_pipelines.traffic.verdict import Check, is_right, verdict
 
-UNATTENDED_S = 5.0
-REFRESH_S = 1.0
-PAUSE_S = 0.05
+INTERRUPTED, TERMINATED = 130, 143
+JOB = "tidelog_pipelines.ecommerce"
+UNATTENDED_S = 60.0
+LOOK_MS = 500
+RETENTION_HOURS = 1  # of events: it may run for long
+LINE_EVERY_S = 5.0
+STUCK_S = float(os.environ.get("DEMO_STUCK_S", "120"))  # without a sign of life from the job
 
 
-def run(console: Console, seconds: float | None) -> int:
-    began = time.monotonic()
-    with testing.broker(auto_create_topics_enable=False) as broker:
-        console.print(f"broker ready on {broker.bootstrap_servers} after {time.monotonic() - began:.2f} s")
-        traffic = Traffic(broker.bootstrap_servers)
+class Demo:
+    def __init__(self, console: Console, bootstrap: str, watch: Watch, directory: Path) -> None:
+        self._console = console
+        self._bootstrap = bootstrap
+        self._watch = watch
+        self._truth_path = directory / "truth.json"
+        self._line_due = 0.0
+        self._moved: object = None
+        self._moved_at = 0.0
+
+    def run(self, traffic: Child, job: Child, seconds: float | None) -> int:
         try:
-            traffic.start()
-            _show(console, View(broker, traffic, version_line()), traffic, seconds)
+            self._show(traffic, job)
         except KeyboardInterrupt:
-            pass
-        finally:
-            is_complete = traffic.finish()
-        return _verdict(console, traffic, is_complete)
+            if seconds is not None:
+                raise
+            self._console.print("ending")
+            return 0
+        for child in (traffic, job):
+            if child.has_failed:
+                self._console.print(f"[red]the {child.name} failed with exit code {child.code}[/]; it said:")
+                self._console.print(child.last_words(), markup=False, soft_wrap=True)
+                self._console.print(f"all that it said is in {child.keep_log()}", soft_wrap=True)
+                return 1
+        return self._conclude(job)
+
+    def _show(self, traffic: Child, job: Child) -> None:
+        """Until the traffic has ended and everything is counted, or something has failed."""
+        live = Live(console=self._console, auto_refresh=False) if self._console.is_terminal else nullcontext()
+        with live as shown:
+            while job.code is None and not traffic.has_failed:
+                has_ended = traffic.code == 0
+                state = "the traffic has ended; the job counts the rest" if has_ended else "Ctrl-C ends it"
+                snapshot = self._watch.look(LOOK_MS)
+                if shown is not None:
+                    shown.update(draw(snapshot, self._bootstrap, state, version_line()), refresh=True)
+                self._say(snapshot)
+                if has_ended and (is_right(self._verdict(snapshot)) or self._is_stuck(snapshot)):
+                    return
+
+    def _is_stuck(self, snapshot: Snapshot) -> bool:
+        """No answer has changed for long: what is not counted by now is missing."""
+        moved = (snapshot.found, snapshot.lag)
+        if moved != self._moved:
+            self._moved, self._moved_at = moved, time.monotonic()
+        return time.monotonic() > self._moved_at + STUCK_S
+
+    def _say(self, snapshot: Snapshot) -> None:
+        if not self._console.is_terminal and time.monotonic() >= self._line_due:
+            self._console.print(line(snapshot), soft_wrap=True)
+            self._line_due = time.monotonic() + LINE_EVERY_S
+
+    def _conclude(self, job: Child) -> int:
+        """The job is ended first: what it would still have changed has to be seen."""
+        job.stop()
+        snapshot = self._watch.last_look()
+        checks = self._verdict(snapshot)
+        if not self._console.is_terminal:
+            self._console.print(draw(snapshot, self._bootstrap, "ended", version_line()))
+        self._console.print(draw_verdict(checks))
+        right = is_right(checks)
+        text = "[green]the pipeline has found the truth[/]" if right else "[red]the pipeline differs from the truth[/]"
+        self._console.print(text)
+        return 0 if right else 1
+
+    def _verdict(self, snapshot: Snapshot) -> list[Check]:
+        truth = Answers.from_json(json.loads(self._truth_path.read_text()))
+        return verdict(truth, snapshot.found, self._watch.state.faults)
 
 
-def _show(console: Console, view: View, traffic: Traffic, seconds: float | None) -> None:
-    """A table that stays in place; where the output is a file, only the last one."""
-    end = float("inf") if seconds is None else time.monotonic() + seconds
-    drawn = view.draw()
-    with Live(console=console, auto_refresh=False) if console.is_terminal else nullcontext() as live:
-        while time.monotonic() < end and traffic.failure is None:
-            _pause(min(REFRESH_S, end - time.monotonic()), traffic)
-            drawn = view.draw()
-            if live is not None:
-                live.update(drawn, refresh=True)
-    if live is None:
-        console.print(drawn)
+def run(console: Console, options: argparse.Namespace) -> int:
+    with (
+        tempfile.TemporaryDirectory(prefix="tidelog-demo-") as name,
+        testing.broker(auto_create_topics_enable=False, log_retention_hours=RETENTION_HOURS) as broker,
+        Client(broker.bootstrap_servers) as client,
+    ):
+        directory = Path(name)
+        create_topics(client)
+        console.print(f"broker ready on {broker.bootstrap_servers}; Spark takes some seconds to start")
+        demo = Demo(console, broker.bootstrap_servers, Watch(client, speed=options.speed), directory)
+        with _job(broker, directory, options) as job, _traffic(broker, directory, options) as traffic:
+            return demo.run(traffic, job, options.seconds)
 
 
-def _pause(seconds: float, traffic: Traffic) -> None:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and traffic.failure is None:
-        time.sleep(PAUSE_S)
+def _traffic(broker: testing.Broker, directory: Path, options: argparse.Namespace) -> Child:
+    arguments = ["tidelog", "demo", "traffic", "-b", broker.bootstrap_servers, "--truth", str(directory / "truth.json")]
+    arguments += ["--rate", str(options.rate), "--speed", str(options.speed), "--seed", str(options.seed)]
+    return Child("traffic", [*arguments, *(["--seconds", str(options.seconds)] if options.seconds else [])], directory)
 
 
-def _verdict(console: Console, traffic: Traffic, is_complete: bool) -> int:
-    if traffic.failure is not None:
-        raise traffic.failure
-    acknowledged = sum(counts.acknowledged for counts in traffic.counts.values())
-    consumed = sum(counts.consumed for counts in traffic.counts.values())
-    style = "green" if is_complete else "red"
-    console.print(f"[{style}]{acknowledged:,} records acknowledged, {consumed:,} read back[/]")
-    return 0 if is_complete else 1
+def _job(broker: testing.Broker, directory: Path, options: argparse.Namespace) -> Child:
+    places = ["--checkpoint", str(directory / "checkpoint"), "--archive", str(directory / "archive")]
+    return Child("job", [options.job, "--bootstrap-server", broker.bootstrap_servers, *places], directory)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Traffic through a broker, and a live table of it.")
-    parser.add_argument("--seconds", type=float, help="end after so long (at a terminal: Ctrl-C; else 5)")
-    seconds = parser.parse_args().seconds
-    if seconds is None and not sys.stdout.isatty():
-        seconds = UNATTENDED_S
-    return run(Console(highlight=False), seconds)
+    parser = argparse.ArgumentParser(description="A shop, a pipeline that counts its sales, and a live table of them.")
+    parser.add_argument("--seconds", type=float, help="end after so long, and compare (at a terminal: Ctrl-C; else 60)")
+    parser.add_argument("--rate", type=float, default=2_000.0, help="events a second (2000)")
+    parser.add_argument("--speed", type=float, default=1.0, help="how fast time passes in the shop (1)")
+    parser.add_argument("--seed", type=int, default=1, help="of the traffic (1)")
+    parser.add_argument("--job", default=JOB, help="a module to run instead of ours: it is held to the same truth")
+    options = parser.parse_args()
+    console = Console(highlight=False)
+    if options.job == JOB and (missing := missing_for_spark()):
+        console.print(f"[yellow]{missing}[/]\nUntil then: the broker alone, as `make demo-log` shows it.")
+        return demo_log.run(console, _seconds(options, demo_log.UNATTENDED_S))
+    options.seconds = _seconds(options, UNATTENDED_S)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # by way of every `with`: nothing is left running
+    try:
+        return run(console, options)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _seconds(options: argparse.Namespace, unattended_s: float) -> float | None:
+    """Where nobody looks, nobody would end it."""
+    return unattended_s if options.seconds is None and not sys.stdout.isatty() else options.seconds
 
 
 if __name__ == "__main__":

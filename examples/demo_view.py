@@ -1,125 +1,121 @@
-"""What the demo shows: a table of the streams as they run, and the broker's own footprint below it."""
+"""What the demo shows: sales, the products that are looked at most, and how the pipeline keeps up. Drawn from a
+snapshot and nothing else, so that it can be looked at without a pipeline.
+"""
 
-import os
-import sys
-import time
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from examples.demo_traffic import Counts, Stream, Traffic
+from examples.demo_watch import Snapshot
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from tidelog.testing import Broker
+from tidelog_pipelines.traffic.answers import MINUTE_MS, SALES_WINDOW_MS, Answers, iso
+from tidelog_pipelines.traffic.verdict import Check, money
 
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-
-
-class View:
-    """Rates are those since the last call of `draw`; the percentiles too."""
-
-    def __init__(self, broker: Broker, traffic: Traffic, version: str) -> None:
-        self._broker = broker
-        self._traffic = traffic
-        self._version = version
-        self._began = self._drawn = time.monotonic()
-        self._before = {topic: Counts() for topic in traffic.counts}
-        self._cpu_before_s = _cpu_s(broker.pid)
-
-    def draw(self) -> RenderableType:
-        now = time.monotonic()
-        passed_s = max(now - self._drawn, 1e-3)
-        table = _new_table()
-        for stream in self._traffic.streams:
-            self._add_row(table, stream, passed_s)
-        below = Text("\n".join(_settings(stream) for stream in self._traffic.streams), style="dim")
-        footer = self._footer(now - self._began, passed_s)
-        self._drawn = now
-        title = f"[bold]Tidelog[/] at [bold cyan]{self._broker.bootstrap_servers}[/]"
-        content = Group(table, "", below, footer, Text(self._version, style="dim"))
-        return Panel(content, title=title, title_align="left", subtitle="Ctrl-C ends it", expand=False)
-
-    def _add_row(self, table: Table, stream: Stream, passed_s: float) -> None:
-        counts, before = self._traffic.counts[stream.topic], self._before[stream.topic]
-        self._before[stream.topic] = replace(counts, ack_ms=[], end_to_end_ms=[])
-        ack_ms, counts.ack_ms = counts.ack_ms, []
-        end_to_end_ms, counts.end_to_end_ms = counts.end_to_end_ms, []
-        table.add_row(
-            stream.topic,
-            f"{(counts.produced - before.produced) / passed_s:,.0f}",
-            f"{(counts.consumed - before.consumed) / passed_s:,.0f}",
-            f"{(counts.produced_bytes - before.produced_bytes) / passed_s / 1e6:.2f}",
-            _percentiles(ack_ms),
-            _percentiles(end_to_end_ms),
-            f"{counts.acknowledged:,}",
-            f"{max(0, counts.acknowledged - counts.consumed):,}",
-            shown_bytes(size_of(self._broker.data_directory, f"{stream.topic}-*")),
-        )
-
-    def _footer(self, uptime_s: float, passed_s: float) -> Text:
-        cpu_s = _cpu_s(self._broker.pid)
-        data = shown_bytes(size_of(self._broker.data_directory))
-        text = f"broker: pid {self._broker.pid}, {uptime_s:.0f} s, data {data}"
-        if cpu_s is not None and self._cpu_before_s is not None:
-            share = (cpu_s - self._cpu_before_s) / passed_s
-            text += f", memory {shown_bytes(_resident_bytes(self._broker.pid))}, CPU {share:.0%} of a core"
-        self._cpu_before_s = cpu_s
-        return Text(text, style="dim")
+MINUTES_SHOWN = 8
+BAR_WIDTH = 8
+DIFFERENCES_SHOWN = 5
 
 
-def _new_table() -> Table:
-    """Narrow enough for a terminal of 80 columns. Latencies are p50 and p99."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("\ntopic", no_wrap=True)
-    names = ("in/s", "out/s", "MB/s", "ack ms\np50 p99", "end to end\np50 p99", "records", "lag", "on disk")
-    for name in names:
-        table.add_column(name if "\n" in name else f"\n{name}", justify="right", no_wrap=True)
+def draw(snapshot: Snapshot, title: str, state: str, version: str) -> RenderableType:
+    results = Table.grid(padding=(0, 4))
+    results.add_row(_sales(snapshot.found), _top(snapshot.found))
+    content = Group(_running(snapshot.found), "", results, "", _flow(snapshot), "", Text(version, style="dim"))
+    heading = f"[bold]Tidelog[/] at [bold cyan]{title}[/]: a shop"
+    return Panel(content, title=heading, title_align="left", subtitle=state, expand=False)
+
+
+def _running(found: Answers) -> RenderableType:
+    """The window that begins with the earliest minute and has the latest sale in it: the last five minutes."""
+    if not found.sales_per_minute:
+        return Text("no sales yet", style="dim")
+    start = max(found.sales_per_minute) - SALES_WINDOW_MS + MINUTE_MS
+    purchases, amount_cents = found.sales_5m.get(start, (0, 0))
+    text = f"  sold in the five minutes from {_clock(start)}, in {purchases:,} purchases"
+    return Text.assemble((money(amount_cents), "bold green"), text)
+
+
+def _sales(found: Answers) -> Table:
+    table = _new_table("minute", "purchases", "sold", "")
+    latest = sorted(found.sales_per_minute.items())[-MINUTES_SHOWN:]
+    most = max((sales.amount_cents for _, sales in latest), default=1)
+    for start, sales in latest:
+        bar = _bar(sales.amount_cents / most)
+        table.add_row(_clock(start), f"{sales.purchases:,}", money(sales.amount_cents), bar)
     return table
 
 
-def _settings(stream: Stream) -> str:
-    count = f"{stream.partitions} partition{'s' if stream.partitions > 1 else ''}"
-    acks = "all" if stream.acks == -1 else stream.acks
-    codec = stream.compression.name.lower()
-    return f"{stream.topic}: {count}, {stream.value_bytes:,} bytes a record, compression {codec}, acks={acks}"
+def _top(found: Answers) -> Table:
+    table = _new_table("product", "views", "")
+    minute = max(found.top_viewed_products, default=None)
+    listed = () if minute is None else found.top_viewed_products[minute][:MINUTES_SHOWN]
+    for product_id, views in listed:
+        table.add_row(product_id, f"{views:,}", _bar(views / listed[0][1]))
+    return table
 
 
-def _percentiles(latencies: Sequence[float]) -> str:
-    if not latencies:
+def _flow(snapshot: Snapshot) -> Table:
+    table = Table.grid(padding=(0, 1))
+    rates = "  ".join(f"{topic} {rate:,.0f}" for topic, rate in snapshot.rates.items())
+    total = sum(snapshot.found.records.values())
+    letters = ", ".join(f"{reason} {count:,}" for reason, count in sorted(snapshot.found.dead_letters.items()))
+    table.add_row("[bold]events[/]", f"{total:,}, {sum(snapshot.rates.values()):,.0f} a second")
+    table.add_row("", rates, style="dim")
+    table.add_row("[bold]lag[/]", shown_lag(snapshot.lag))
+    table.add_row("[bold]latency[/]", shown_latency(snapshot.latencies_ms))
+    table.add_row("[bold]results[/]", f"{snapshot.updates:,} committed")
+    table.add_row("[bold]dead letters[/]", letters or "none")
+    return table
+
+
+def shown_lag(lag: Mapping[str, int]) -> str:
+    return ", ".join(f"{query} {records:,}" for query, records in lag.items()) or "-"
+
+
+def shown_latency(latencies_ms: Sequence[int]) -> str:
+    """From an event's sending to a result with it in that a read_committed consumer has read."""
+    if not latencies_ms:
         return "-"
-    ordered = sorted(latencies)
-    return f"{ordered[len(ordered) // 2]:.1f} {ordered[len(ordered) * 99 // 100]:5.1f}"
+    ordered = sorted(latencies_ms)
+    p50, p95 = ordered[len(ordered) // 2], ordered[len(ordered) * 95 // 100]
+    return f"p50 {p50 / 1000:.1f} s, p95 {p95 / 1000:.1f} s from event to committed result"
 
 
-def size_of(directory: Path, pattern: str = "*") -> int:
-    """Allocated bytes, as `du` counts them: segments and indexes are made larger than they are filled."""
-    total = 0
-    for path in directory.glob(f"{pattern}/**/*"):
-        try:
-            total += path.stat().st_blocks * 512
-        except FileNotFoundError:
-            continue  # a segment that retention has just removed
-    return total
+def line(snapshot: Snapshot) -> str:
+    """For a log, where a table would be too much."""
+    total = f"{sum(snapshot.found.records.values()):,} events, {sum(snapshot.rates.values()):,.0f}/s"
+    latency = shown_latency(snapshot.latencies_ms)
+    return (
+        f"{snapshot.uptime_s:4.0f} s: {total}; lag: {shown_lag(snapshot.lag)}; {snapshot.updates:,} results; {latency}"
+    )
 
 
-def shown_bytes(size: float) -> str:
-    for unit in ("B", "KB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
+def draw_verdict(checks: Sequence[Check]) -> RenderableType:
+    table = _new_table("result", "the truth", "the pipeline", "")
+    differences: list[RenderableType] = []
+    for check in checks:
+        mark = "[green]equal[/]" if check.is_right else f"[red]{len(check.differences)} differ[/]"
+        table.add_row(check.name, check.expected, check.found, mark)
+        differences += [Text(f"{check.name}: {text}", style="red") for text in check.differences[:DIFFERENCES_SHOWN]]
+        if len(check.differences) > DIFFERENCES_SHOWN:
+            differences.append(
+                Text(f"{check.name}: and {len(check.differences) - DIFFERENCES_SHOWN} more", style="red")
+            )
+    return Group(table, *differences)
 
 
-def _cpu_s(pid: int) -> float | None:
-    if sys.platform != "linux":
-        return None
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+def _new_table(first: str, *others: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    return table
 
 
-def _resident_bytes(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
+def _bar(share: float) -> Text:
+    return Text("█" * max(1, round(BAR_WIDTH * share)), style="cyan")
+
+
+def _clock(time_ms: int) -> str:
+    return iso(time_ms)[11:16]

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from pyspark_tidelog import reference as spark_reference
 from tidelog.cli import reference as cli_reference
 from tidelog.config import reference as config_reference
 from tidelog.protocol import reference as protocol_reference
@@ -15,6 +16,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/apis.md": protocol_reference.render,
     "docs/metrics.md": metrics_reference.render,
     "docs/reference/cli.md": cli_reference.render,
+    "docs/spark-options.md": spark_reference.render,
 }
 
 

@@ -11,7 +11,7 @@ from tidelog.cli.commands import NAMES, build_parser
 from tidelog.cli.main import joined
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = ("README.md", "docs/operations.md", "docs/testing.md")
+PAGES = ("README.md", "docs/operations.md", "docs/spark.md", "docs/testing.md")
 BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # At the start of a line, after a pipe, as a path (/opt/tidelog/bin/tidelog), or after a prompt.
 COMMAND = re.compile(r"(?:^|\| |bin/|^\$ \.venv/bin/)tidelog ((?:[a-z-]+)(?: .*)?)$")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tidelog.client.admin_asking import Asking, Outcomes
 from tidelog.client.admin_offsets import ActiveProducer
 from tidelog.client.by_leader import Answer, ask_leaders
-from tidelog.client.coordinators import Coordinators
+from tidelog.client.coordinators import Coordinators, passing
 from tidelog.client.errors import ClientError, error_code
 from tidelog.client.identity import Identity
 from tidelog.client.transaction_calls import end_transaction, init_producer_id
@@ -94,8 +94,13 @@ class TransactionAdmin(Asking):
         return sorted(found, key=lambda each: each.transactional_id)
 
     def describe_transactions(self, transactional_ids: Iterable[str]) -> Outcomes[TransactionDescription]:
+        names = list(dict.fromkeys(transactional_ids))
+        together = self._described_together(names)
         outcomes: Outcomes[TransactionDescription] = {}
-        for name in dict.fromkeys(transactional_ids):
+        for name in names:
+            if name in together:
+                outcomes[name] = together[name]
+                continue
             asked = f"describe the transaction of {name}"
             request = DescribeTransactionsRequest(transactional_ids=[name])
             try:
@@ -107,6 +112,24 @@ class TransactionAdmin(Asking):
                 outcomes[name] = _description(found, self.transactions.find(name))
             except ClientError as error:
                 outcomes[name] = error
+        return outcomes
+
+    def _described_together(self, names: Sequence[str]) -> Outcomes[TransactionDescription]:
+        """Those that share a coordinator in one request; what that leaves open is asked for one by one."""
+        by_node: dict[int, list[str]] = {}
+        for name, node_id in self.transactions.find_all(names).items():
+            if not isinstance(node_id, ClientError):
+                by_node.setdefault(node_id, []).append(name)
+        outcomes: Outcomes[TransactionDescription] = {}
+        for node_id, listed in by_node.items():
+            request = DescribeTransactionsRequest(transactional_ids=listed)
+            response = None if len(listed) == 1 else self.client.ask_once(request, "describe transactions", node_id)
+            if response is None or isinstance(response, ClientError):
+                continue
+            for found in response.transaction_states:
+                if not passing([found.error_code]):
+                    refused = self.refusal(found.error_code, f"describe the transaction of {found.transactional_id}")
+                    outcomes[found.transactional_id] = refused or _description(found, node_id)
         return outcomes
 
     def end_transaction(

@@ -1,119 +1,179 @@
 """Arrow tables to records: the columns' buffers go to the encoding kernel as they are, a batch at a time.
 
 Rows keep their order within a partition. Where the partition is not given, a table's rows are dealt out by key as
-single records are, and those without a key stick together.
+single records are, and those without a key stick together. No Python object is made for a row: the partitions of all
+rows come from one call of a kernel, and `take` puts the rows of a partition side by side.
 """
 
-from typing import TYPE_CHECKING, Any, Final
+from array import array
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tidelog.client.arrow_columns import binary_column, record_columns
 from tidelog.client.arrow_extra import require_pyarrow
+from tidelog.client.errors import ClientError
+from tidelog.client.kernels_murmur2 import partitions_of_keys
 from tidelog.client.producer_batch import encode
+from tidelog.model.ids import TopicPartition
 from tidelog.records.header import BATCH_OVERHEAD
-from tidelog.records.kernels_encode import BinaryColumn, HeaderLists, RecordColumns
-from tidelog.records.produced import NULLS
 
 if TYPE_CHECKING:
     from tidelog.client.producer import Producer
 
-MILLISECONDS: Final = 1
 KNOWN: Final = ("key", "value", "timestamp", "headers", "partition", "offset")
 
 
-def produce_table(producer: "Producer", topic: str, table: Any, partition: int | None) -> None:
+class RefusedRows(NamedTuple):
+    """Rows of the table that were to become one batch, by their numbers (a pyarrow array), and why they did not."""
+
+    place: TopicPartition
+    rows: Any
+    error: ClientError
+
+
+OnRefused = Callable[[RefusedRows], None]
+
+
+class Share(NamedTuple):
+    """Rows `start` to `end` (exclusive) belong to the partition."""
+
+    partition: int
+    start: int
+    end: int
+
+
+class Dealt(NamedTuple):
+    batch: Any
+    order: Any  # where its rows were before, a pyarrow array; None: in the same place
+    shares: list[Share]
+
+
+def produce_table(
+    producer: "Producer", topic: str, table: Any, partition: int | None, on_refused: OnRefused | None = None
+) -> None:
     require_pyarrow()
     unknown = [name for name in table.schema.names if name not in KNOWN]
     if unknown or "value" not in table.schema.names:
         raise ValueError(f"columns {unknown or table.schema.names}: a table has value, and may have {', '.join(KNOWN)}")
-    batches = table.to_batches() if hasattr(table, "to_batches") else [table]
-    for batch in batches:
-        for index, rows in _by_partition(producer, topic, batch, partition):
-            _produce(producer, topic, index, rows)
+    first = 0
+    for batch in table.to_batches() if hasattr(table, "to_batches") else [table]:
+        if batch.num_rows:
+            _produce(producer, topic, _deal(producer, topic, batch, partition), first, on_refused)
+        first += batch.num_rows
 
 
-def _by_partition(producer: "Producer", topic: str, batch: Any, partition: int | None) -> list[tuple[int, Any]]:
-    import pyarrow as pa  # type: ignore[import-untyped]
-
+def _deal(producer: "Producer", topic: str, batch: Any, partition: int | None) -> Dealt:
     if partition is not None:
-        return [(partition, batch)]
+        return Dealt(batch, None, [Share(partition, 0, batch.num_rows)])
     if "partition" in batch.schema.names:
-        chosen = batch.column("partition").to_pylist()
-    else:
-        size = max(1, batch.nbytes // max(1, batch.num_rows))
-        keys = batch.column("key").cast(pa.binary()).to_pylist() if "key" in batch.schema.names else [None] * len(batch)
-        chosen = [producer.choose(topic, key, size) for key in keys]
-    rows: dict[int, list[int]] = {}
-    for row, index in enumerate(chosen):
-        rows.setdefault(index, []).append(row)
-    if len(rows) == 1:
-        return [(chosen[0], batch)]
-    return [(index, batch.take(pa.array(listed, pa.int64()))) for index, listed in rows.items()]
+        return _arranged(batch, _as_told(producer, topic, batch))
+    partitions = producer.partitions_count(topic)
+    if partitions == 1:
+        return Dealt(batch, None, [Share(0, 0, batch.num_rows)])
+    if "key" not in batch.schema.names or batch.column("key").null_count == batch.num_rows:
+        return Dealt(batch, None, _sticking(producer, topic, batch))
+    return _arranged(batch, _by_key(producer, topic, batch, partitions))
 
 
-def _produce(producer: "Producer", topic: str, partition: int, batch: Any) -> None:
-    columns = _columns(producer, batch)
-    columns.check()
-    line = producer.line(topic, producer.checked(topic, partition))
-    row, limit_bytes = 0, producer.batch_bytes - BATCH_OVERHEAD
-    while row < batch.num_rows:
-        made = encode(columns, row, limit_bytes, producer.compression, producer.client.now_ms(), limit_bytes)
-        made.size_bytes = len(made.body)
-        producer.enqueue(line, made)
-        row += made.records_count
-
-
-def _columns(producer: "Producer", batch: Any) -> RecordColumns:
-    names = batch.schema.names
-    return RecordColumns(
-        batch.num_rows,
-        _timestamps(producer, batch),
-        _binary(batch.column("key")) if "key" in names else NULLS,
-        _binary(batch.column("value")),
-        _headers(batch.column("headers")) if "headers" in names else None,
-        MILLISECONDS,
-    )
-
-
-def _timestamps(producer: "Producer", batch: Any) -> bytes:
-    """Milliseconds; now for rows that have none."""
-    import pyarrow as pa
+def _as_told(producer: "Producer", topic: str, batch: Any) -> Any:
+    """The column `partition`; rows that leave it open go by their key."""
+    import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-    now = pa.scalar(producer.client.world.clock.wall_ms(), pa.int64())
-    if "timestamp" not in batch.schema.names:
-        return _buffer(pa.repeat(now, batch.num_rows))
-    times = batch.column("timestamp")
-    if pa.types.is_timestamp(times.type):
-        times = times.cast(pa.timestamp("ms", times.type.tz), safe=False).cast(pa.int64())
-    return _buffer(pc.fill_null(times.cast(pa.int64()), now))
+    told = batch.column("partition").cast(pa.int32())
+    if not told.null_count:
+        return told
+    return pc.coalesce(told, _by_key(producer, topic, batch, producer.partitions_count(topic)))
 
 
-def _buffer(values: Any) -> bytes:
-    begin = 8 * values.offset
-    found: bytes = values.buffers()[1].to_pybytes()[begin : begin + 8 * len(values)]
-    return found
-
-
-def _binary(values: Any) -> BinaryColumn:
+def _by_key(producer: "Producer", topic: str, batch: Any, partitions: int) -> Any:
     import pyarrow as pa
 
-    if pa.types.is_null(values.type):
-        return NULLS
-    if not pa.types.is_binary(values.type) and not pa.types.is_string(values.type):
-        values = values.cast(pa.binary())
-    validity, offsets, data = values.buffers()
-    return BinaryColumn(
-        data.to_pybytes() if data else b"",
-        offsets.to_pybytes() if offsets else b"",
-        validity.to_pybytes() if validity else b"",
-        values.offset,
-    )
+    has_keys = "key" in batch.schema.names
+    keys = batch.column("key") if has_keys else pa.nulls(batch.num_rows)
+    rows_each = _rows_each(producer, batch)
+    shares = range(0, max(1, keys.null_count), rows_each)
+    row_bytes = max(1, batch.nbytes // batch.num_rows)
+    sticky = array("i")
+    if keys.null_count:
+        left = keys.null_count
+        sticky.extend(producer.choose(topic, None, row_bytes * min(rows_each, left - at)) for at in shares)
+    found = partitions_of_keys(binary_column(keys), batch.num_rows, partitions, sticky.tobytes(), rows_each)
+    return pa.Array.from_buffers(pa.int32(), batch.num_rows, [None, pa.py_buffer(found)])
 
 
-def _headers(lists: Any) -> HeaderLists:
+def _sticking(producer: "Producer", topic: str, batch: Any) -> list[Share]:
+    """Nobody has a key: runs of rows as they come, about a batch each."""
+    rows_each, row_bytes = _rows_each(producer, batch), max(1, batch.nbytes // batch.num_rows)
+    shares = []
+    for start in range(0, batch.num_rows, rows_each):
+        end = min(start + rows_each, batch.num_rows)
+        shares.append(Share(producer.choose(topic, None, row_bytes * (end - start)), start, end))
+    return shares
+
+
+def _rows_each(producer: "Producer", batch: Any) -> int:
+    """About as many rows as a batch of records holds."""
+    rows, size_bytes = int(batch.num_rows), int(batch.nbytes)
+    return max(1, producer.batch_bytes * rows // max(1, size_bytes))
+
+
+def _arranged(batch: Any, partitions: Any) -> Dealt:
+    """Rows of a partition side by side, in the order that they had."""
+    import pyarrow.compute as pc
+
+    counted = sorted((each["values"], each["counts"]) for each in pc.value_counts(partitions).to_pylist())
+    if len(counted) == 1:
+        return Dealt(batch, None, [Share(counted[0][0], 0, batch.num_rows)])
+    order = pc.sort_indices(partitions)  # stable
+    shares, start = [], 0
+    for partition, count in counted:
+        shares.append(Share(partition, start, start + count))
+        start += count
+    return Dealt(batch.take(order), order, shares)
+
+
+def _produce(producer: "Producer", topic: str, dealt: Dealt, first: int, on_refused: OnRefused | None) -> None:
+    columns = record_columns(dealt.batch, producer.client.world.clock.wall_ms())
+    columns.check()
+    limit_bytes = producer.batch_bytes - BATCH_OVERHEAD
+    for share in dealt.shares:
+        tell = _teller(TopicPartition(topic, share.partition), dealt, first, on_refused)
+        try:
+            line = producer.line(topic, producer.checked(topic, share.partition))
+        except ClientError as error:
+            tell(share.start, share.end, error)
+            raise
+        row, columns.rows = share.start, share.end
+        while row < share.end:
+            made = encode(columns, row, limit_bytes, producer.compression, producer.client.now_ms(), limit_bytes)
+            made.size_bytes = len(made.body)
+            if on_refused is not None:
+                made.on_delivery.append((0, _on_delivery(tell, row, row + made.records_count)))
+            producer.enqueue(line, made)
+            row += made.records_count
+
+
+def _teller(
+    place: TopicPartition, dealt: Dealt, first: int, on_refused: OnRefused | None
+) -> Callable[[int, int, ClientError], None]:
+    """What was dealt is named by its row in the table again."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    element = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
-    lists = lists.cast(pa.list_(element))
-    structs = lists.values
-    offsets = lists.buffers()[1].to_pybytes()
-    return HeaderLists(offsets, lists.offset, _binary(structs.field("key")), _binary(structs.field("value")))
+    def tell(start: int, end: int, error: ClientError) -> None:
+        if on_refused is not None:
+            rows = pa.array(range(start, end), pa.int64()) if dealt.order is None else dealt.order[start:end]
+            on_refused(RefusedRows(place, pc.add(rows.cast(pa.int64()), first), error))
+
+    return tell
+
+
+def _on_delivery(
+    tell: Callable[[int, int, ClientError], None], start: int, end: int
+) -> Callable[[int | ClientError], None]:
+    def told(outcome: int | ClientError) -> None:
+        if isinstance(outcome, ClientError):
+            tell(start, end, outcome)
+
+    return told

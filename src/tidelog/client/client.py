@@ -15,6 +15,7 @@ from tidelog.client.backoff import Backoff
 from tidelog.client.connection import Connection, OnDone
 from tidelog.client.errors import CannotConnect, ClientError, TimedOut, error_code
 from tidelog.client.metadata import Metadata, Node, TopicMetadata
+from tidelog.client.security.security import PLAINTEXT, Security, access_of
 from tidelog.client.world import SocketWorld, World
 from tidelog.model.errors import RETRIABLE, ErrorCode
 from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -37,13 +38,16 @@ class Client:
         client_id: str = "tidelog",
         request_timeout_ms: int = 30_000,
         retry_timeout_ms: int = 60_000,
+        security: Security = PLAINTEXT,
         world: World | None = None,
     ) -> None:
         """`bootstrap`: `host:port`, several with commas between; nothing is connected yet. A request waits for its
-        response for `request_timeout_ms`; what can be tried again is, for `retry_timeout_ms`."""
+        response for `request_timeout_ms`; what can be tried again is, for `retry_timeout_ms`. `security`: see
+        `security_of`; SettingError where its files are not what they should be."""
         self.request_timeout_ms = request_timeout_ms
         self.retry_timeout_ms = retry_timeout_ms
         self.world = SocketWorld() if world is None else world
+        self.access = access_of(security)
         self.metadata = Metadata()
         self._client_id = client_id
         self._bootstrap = parse_bootstrap(bootstrap)
@@ -110,7 +114,8 @@ class Client:
     def _connection(self, node_id: int, lane: str) -> Connection:
         found = self._connections.get((node_id, lane))
         if found is None or found.is_closed:
-            found = self._connections[node_id, lane] = Connection(self.world, self._node(node_id), self._client_id)
+            node = self._node(node_id)
+            found = self._connections[node_id, lane] = Connection(self.world, node, self._client_id, self.access)
         return found
 
     def _node(self, node_id: int) -> Node:
@@ -221,6 +226,16 @@ class Client:
         """What is known of a topic, asked for when it is new to us; waits while it is being made."""
         found = self.metadata.topics.get(name)
         return self._find_topic(name, may_create) if found is None else found
+
+    def has_topic(self, name: str) -> bool:
+        """Asked once, for who has something else to do where there is none. While it is being made, it is not there."""
+        if name not in self.metadata.topics:
+            asked = [MetadataRequestTopic(name=name)]
+            self.ask_metadata(MetadataRequest(topics=asked, allow_auto_topic_creation=False))
+        is_there = name in self.metadata.topics
+        if is_there:
+            self._topics[name] = None
+        return is_there
 
     def _find_topic(self, name: str, may_create: bool) -> TopicMetadata:
         backoff = Backoff(self.world.entropy)

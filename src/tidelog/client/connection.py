@@ -1,7 +1,9 @@
 """One connection to one broker: requests in, outcomes out, whatever happens to the socket in between.
 
-    connecting -> negotiating (ApiVersions) -> ready -> closed
-        |  no address of the host answers        ^ a request came due, the peer closed, bytes made no sense
+    connecting -> negotiating (ApiVersions) -> authenticating (SASL) -> ready -> closed
+        |  no address of the host answers           ^------------------'   ^ a request came due, the peer closed,
+        v                                             the session is over    bytes made no sense, we were not let in
+     closed
 
 What is sent before it is ready waits here, because the version of a request depends on the broker. Every request gets
 exactly one outcome, in the order of sending: a response, or a ClientError. A connection that was closed is done with;
@@ -11,10 +13,11 @@ whoever needs another one makes it.
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tidelog.client.errors import ClientError, UnsupportedByBroker
 from tidelog.client.metadata import Node
+from tidelog.client.security.errors import SecurityFailure
 from tidelog.client.world import World
 from tidelog.model.errors import ErrorCode
 from tidelog.ports.network import ConnectionId
@@ -26,6 +29,13 @@ from tidelog.protocol.messages.api_versions import ApiVersionsRequest, ApiVersio
 from tidelog.protocol.messages.registry import RESPONSES
 from tidelog.protocol.schema import schema_of
 from tidelog.protocol.versions import Versions
+
+if TYPE_CHECKING:
+    from tidelog.client.security.access import Access
+    from tidelog.client.security.sasl import Exchange
+    from tidelog.client.security.security import SaslSettings
+    from tidelog.client.security.tls_network import TlsNetwork
+    from tidelog.ports.network import Network
 
 CONNECT_TIMEOUT_MS: Final = 10_000
 SOFTWARE_NAME: Final = "tidelog"
@@ -49,12 +59,15 @@ class Pending:
 class Connection:
     """A Receiver of the network."""
 
-    def __init__(self, world: World, node: Node, client_id: str) -> None:
+    def __init__(self, world: World, node: Node, client_id: str, access: "Access | None" = None) -> None:
+        """`access`: TLS and SASL; None is without."""
         self.node = node
         self.is_ready = False
         self.is_closed = False
         self.versions: dict[int, Versions] = {}
         self._world = world
+        self._access = access
+        self._network: Network | TlsNetwork = world.network if access is None else self._secured(access)
         self._protocol = ClientConnection(RESPONSES, client_id, ReceiveBuffer(initial_capacity=RECEIVE_BYTES))
         self._queued: deque[Pending] = deque()  # until it is ready
         self._owed: deque[Pending] = deque()  # sent
@@ -63,6 +76,9 @@ class Connection:
         self._id: ConnectionId | None = None
         self._connect_by_ms = 0
         self._closed_because = ""
+        self._is_heard = False  # a request of ours was answered
+        self._exchange: Exchange | None = None  # of authentication
+        self._renew_ms: int | None = None  # when to authenticate again
         self._open()
 
     @property
@@ -73,7 +89,8 @@ class Connection:
     def deadline_ms(self) -> int | None:
         """When `advance` has to look again, even if nothing arrives."""
         if not self.is_ready:
-            return min([self._connect_by_ms, *(each.deadline_ms for each in self._queued)])
+            waiting = [*self._queued, *list(self._owed)[:1]]
+            return min([self._connect_by_ms, *(each.deadline_ms for each in waiting)])
         return self._owed[0].deadline_ms if self._owed else None
 
     def send(
@@ -87,6 +104,7 @@ class Connection:
     ) -> None:
         deadline_ms = self._world.clock.monotonic_ms() + timeout_ms
         pending = Pending(request, on_done, timeout_ms, expects_response, deadline_ms, version_max)
+        self._renew(deadline_ms - timeout_ms)
         if self.is_closed:
             on_done(self._error(pending, ErrorCode.NETWORK_EXCEPTION, self._closed_because))
         elif self.is_ready:
@@ -98,41 +116,43 @@ class Connection:
         """Hand out what has arrived, and give up what is overdue."""
         try:
             while not self.is_closed and (response := self._protocol.next_response()) is not None:
+                self._is_heard = self._is_heard or self.is_ready
                 self._owed.popleft().on_done(response.message)
                 self._protocol.receive.release()
         except ProtocolError as error:
-            self.fail(ErrorCode.NETWORK_EXCEPTION, f"what it sent makes no sense: {error}")
+            self.fail(ErrorCode.NETWORK_EXCEPTION, f"what it sent makes no sense: {error}{self._doubt()}")
+        self._renew(now_ms)
         deadline_ms = self.deadline_ms
         if self.is_closed or deadline_ms is None or now_ms < deadline_ms:
             return
         is_connecting = self._id is not None and not self.is_ready and not self._owed
         if is_connecting and deadline_ms == self._connect_by_ms:
             assert self._id is not None
-            self._world.network.close(self._id)
+            self._network.close(self._id)
             self._connect_to_next("no answer in time")
         else:
             self.fail(ErrorCode.REQUEST_TIMED_OUT, "no answer in time")
 
-    def fail(self, code: ErrorCode, message: str) -> None:
+    def fail(self, code: ErrorCode, message: str, step: str | None = None) -> None:
         """Close it; everything that is not answered gets this error."""
         if self.is_closed:
             return
         self.is_closed, self.is_ready, self._closed_because = True, False, message
         if self._id is not None:
-            self._world.network.close(self._id)
+            self._network.close(self._id)
         pending = [*self._owed, *self._undrained, *self._queued]
         for line in (self._owed, self._undrained, self._queued):
             line.clear()
         for each in pending:
-            each.on_done(self._error(each, code, message))
+            each.on_done(self._error(each, code, message, step))
 
     def version_of(self, request: type, version_max: int | None = None) -> int:
-        """The highest that both sides know, and that the caller allows."""
+        """The highest that both sides know, and that the caller allows. One that is not stable yet has to be named."""
         schema = schema_of(request)
         served = self.versions.get(schema.api_key)
         stable = schema.versions.highest - (1 if schema.latest_version_unstable else 0)
-        stable = stable if version_max is None else min(stable, version_max)
-        common = Versions(schema.versions.lowest, stable).intersection(served) if served is not None else None
+        highest = stable if version_max is None else min(schema.versions.highest, version_max)
+        common = Versions(schema.versions.lowest, highest).intersection(served) if served is not None else None
         if not common:
             serves = "does not serve it" if served is None else f"serves versions {served}, we know {schema.versions}"
             asked = request.__name__
@@ -154,7 +174,7 @@ class Connection:
             self.fail(ErrorCode.NETWORK_EXCEPTION, reason)
             return
         self._connect_by_ms = self._world.clock.monotonic_ms() + CONNECT_TIMEOUT_MS
-        self._id = self._world.network.connect(self._addresses.popleft(), self.node.port, self)
+        self._id = self._network.connect(self._addresses.popleft(), self.node.port, self)
 
     def _negotiate(self, version: int) -> None:
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
@@ -173,9 +193,79 @@ class Connection:
             self.fail(ErrorCode.UNSUPPORTED_VERSION, f"ApiVersions was refused with {outcome.error_code}")
             return
         self.versions = ranges
+        if self._access is None or self._access.sasl is None:
+            self._admit()
+        else:
+            self._authenticate(self._access.sasl)
+
+    def _admit(self) -> None:
         self.is_ready = True
         while self._queued and not self.is_closed:
             self._send_now(self._queued.popleft())
+
+    # Security
+
+    def _secured(self, access: "Access") -> "Network | TlsNetwork":
+        if access.tls is None:
+            return self._world.network
+        from tidelog.client.security.tls_network import TlsNetwork
+
+        return TlsNetwork(self._world.network, access, self.node.host, self._tls_failed)
+
+    def _tls_failed(self, failure: SecurityFailure) -> None:
+        """Where it has worked before, bytes were damaged on their way, and another connection will do."""
+        if self._is_heard:
+            self.fail(ErrorCode.NETWORK_EXCEPTION, failure.message)
+        else:
+            self._refused(failure)
+
+    def _refused(self, failure: SecurityFailure) -> None:
+        self.fail(failure.code, failure.message, failure.step)
+
+    def _renew(self, now_ms: int) -> None:
+        """On the same connection. What is sent meanwhile waits, what is owed is answered before."""
+        if self.is_ready and self._renew_ms is not None and now_ms >= self._renew_ms:
+            assert self._access is not None
+            assert self._access.sasl is not None
+            self._authenticate(self._access.sasl)
+
+    def _authenticate(self, settings: "SaslSettings") -> None:
+        from tidelog.client.security.sasl import NONCE_BYTES, authenticate
+
+        self.is_ready, self._renew_ms = False, None
+        self._exchange = authenticate(settings, self._world.entropy.random_bytes(NONCE_BYTES))
+        self._ask_next(next(self._exchange))
+
+    def _ask_next(self, request: object) -> None:
+        """Behind what is owed, which a broker may take its time to answer."""
+        now_ms = self._world.clock.monotonic_ms()
+        self._connect_by_ms = max([now_ms, *(each.deadline_ms for each in self._owed)]) + CONNECT_TIMEOUT_MS
+        pending = Pending(request, self._answered, CONNECT_TIMEOUT_MS, True, self._connect_by_ms)
+        self._owed.append(pending)
+        try:
+            self._hand_over(self._protocol.send(request, self.version_of(type(request))))
+        except (UnsupportedByBroker, ProtocolError) as error:
+            self.fail(ErrorCode.UNSUPPORTED_VERSION, str(error))
+
+    def _answered(self, outcome: Any) -> None:
+        if isinstance(outcome, ClientError):
+            return  # the connection failed, and told everybody else itself
+        assert self._exchange is not None
+        try:
+            self._ask_next(self._exchange.send(outcome))
+        except StopIteration as done:
+            self._exchange = None
+            self._renew_ms = self._world.clock.monotonic_ms() + done.value if done.value else None
+            self._admit()
+        except SecurityFailure as failure:
+            self._refused(failure)
+
+    def _doubt(self) -> str:
+        """Said where nothing that we sent was ever answered."""
+        if self._is_heard:
+            return ""
+        spoken = "PLAINTEXT" if self._access is None else self._access.protocol
+        return f"; is it a listener of security.protocol {spoken}?"
 
     # Sending
 
@@ -201,11 +291,11 @@ class Connection:
 
     def _hand_over(self, parts: list[Any]) -> bool:
         assert self._id is not None
-        return self._world.network.send(self._id, parts)
+        return self._network.send(self._id, parts)
 
-    def _error(self, pending: Pending, code: ErrorCode, message: str) -> ClientError:
+    def _error(self, pending: Pending, code: ErrorCode, message: str, step: str | None = None) -> ClientError:
         api = type(pending.request).__name__.removesuffix("Request")
-        return ClientError(code, api, str(self.node), message)
+        return ClientError(code, api, str(self.node), message, step)
 
     # The receiver's side
 
@@ -226,6 +316,6 @@ class Connection:
     def closed(self, reason: str) -> None:
         self._id = None
         if self.is_ready or self._owed:
-            self.fail(ErrorCode.NETWORK_EXCEPTION, reason)
+            self.fail(ErrorCode.NETWORK_EXCEPTION, reason + self._doubt())
         else:
             self._connect_to_next(reason)

@@ -1,13 +1,16 @@
 """Murmur2 as Kafka's Java clients compute it, because which partition a key belongs to is a promise between all
-producers of a topic. Compiled by mypyc; the same file runs interpreted.
+producers of a topic. Compiled by mypyc; the same file runs interpreted. One key at a time, or a column of them in the
+buffers that Arrow keeps it in.
 
 Arithmetic is modulo 2^32 in integers of 64 bits. A product of two such numbers does not fit, hence `times`.
 """
 
 from typing import Final
 
-from librt.strings import read_i32_le
-from mypy_extensions import i64
+from librt.strings import BytesWriter, read_i32_le, write_i32_le
+from mypy_extensions import i32, i64
+
+from tidelog.records.kernels_encode import BinaryColumn, field_span
 
 SEED: Final = 0x9747B28C
 FACTOR: Final = 0x5BD1E995
@@ -23,16 +26,20 @@ def times(value: i64) -> i64:
 
 def murmur2(data: bytes) -> i64:
     """Without a sign."""
-    length: i64 = len(data)
-    whole: i64 = length & ~3
+    return murmur2_within(data, 0, len(data))
+
+
+def murmur2_within(data: bytes, start: i64, length: i64) -> i64:
+    """Of `length` bytes from `start` on, which the caller knows to be there."""
+    whole: i64 = start + (length & ~3)
     hashed: i64 = SEED ^ length
-    at: i64 = 0
+    at: i64 = start
     while at < whole:
         word: i64 = times(i64(read_i32_le(data, at)) & MASK_32)
         word = times(word ^ (word >> 24))
         hashed = times(hashed) ^ word
         at += 4
-    rest: i64 = length - whole
+    rest: i64 = length & 3
     if rest == 3:
         hashed ^= i64(data[whole + 2]) << 16
     if rest >= 2:
@@ -46,3 +53,26 @@ def murmur2(data: bytes) -> i64:
 def partition_of_key(key: bytes, partitions: i64) -> i64:
     """Where Java's default partitioner puts a key: its sign is dropped, not its absolute value taken."""
     return (murmur2(key) & MASK_31) % partitions
+
+
+def partitions_of_keys(keys: BinaryColumn, rows: i64, partitions: i64, sticky: bytes, rows_each: i64) -> bytes:
+    """A partition a row, as little-endian int32. Rows without a key go, `rows_each` at a time, to the partitions that
+    `sticky` lists (little-endian int32 too); its last one takes what is left."""
+    keys.check_rows(rows)
+    writer = BytesWriter()
+    last: i64 = len(sticky) // 4 - 1
+    keyless: i64 = 0
+    row: i64 = 0
+    while row < rows:
+        span: i64 = field_span(keys, row)
+        if span < 0:
+            turn: i64 = keyless // rows_each
+            keyless += 1
+            if turn > last:
+                turn = last
+            write_i32_le(writer, read_i32_le(sticky, 4 * turn))
+        else:
+            hashed: i64 = murmur2_within(keys.data, span >> 32, span & MASK_32)
+            write_i32_le(writer, i32((hashed & MASK_31) % partitions))
+        row += 1
+    return writer.getvalue()

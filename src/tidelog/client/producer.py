@@ -10,7 +10,7 @@ caller calls one of them.
 import contextlib
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.client import WAIT_MS_MAX, Client
@@ -25,6 +25,9 @@ from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.records.compression import CompressionType
 from tidelog.records.header import NO_SEQUENCE
+
+if TYPE_CHECKING:
+    from tidelog.client.arrow_produce import OnRefused
 
 TIMESTAMP_MAX: Final = 1 << 60
 LOOK_AGAIN_MS: Final = 50
@@ -132,12 +135,15 @@ class Producer:
             failures, self._failures = self._failures, []
             raise DeliveryFailed(failures)
 
-    def produce_arrow(self, topic: str, table: Any, *, partition: int | None = None) -> None:
+    def produce_arrow(
+        self, topic: str, table: Any, *, partition: int | None = None, on_refused: "OnRefused | None" = None
+    ) -> None:
         """The rows of a pyarrow Table or RecordBatch: column `value`, and where they are there `key`, `timestamp` (of
-        a timestamp type, or milliseconds), `headers` (list of struct of key and value) and `partition`."""
+        a timestamp type, or milliseconds), `headers` (list of struct of key and value) and `partition`. `on_refused`
+        is told, from within a later call, which rows a batch that is given up had."""
         from tidelog.client.arrow_produce import produce_table
 
-        produce_table(self, topic, table, partition)
+        produce_table(self, topic, table, partition, on_refused)
 
     def close(self) -> None:
         """Flush; then the producer may be forgotten (its client stays open)."""
@@ -177,6 +183,10 @@ class Producer:
 
     def choose(self, topic: str, key: bytes | None, size_bytes: int) -> int:
         return self._partition(topic, key, None, size_bytes)
+
+    def partitions_count(self, topic: str) -> int:
+        known = self.client.metadata.topics.get(topic) or self.client.topic(topic, may_create=True)
+        return len(known.partitions)
 
     def checked(self, topic: str, partition: int) -> int:
         """A partition that is there."""

@@ -36,6 +36,8 @@ _FENCED: Final = (
     ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 )
+# What a coordinator says that does not know two-phase commits, or does not allow them.
+_NO_TWO_PHASE: Final = (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
 class State(Enum):
@@ -55,8 +57,9 @@ class TransactionState(NamedTuple):
 
 
 class ProducerTransaction:
-    def __init__(self, client: Client, transactional_id: str, timeout_ms: int) -> None:
+    def __init__(self, client: Client, transactional_id: str, timeout_ms: int, *, two_phase: bool = False) -> None:
         self.transactional_id = transactional_id
+        self.is_two_phase = two_phase  # until the coordinator says that it will not
         self.state = State.UNINITIALIZED
         self.identity: Identity | None = None
         self.is_protocol_2 = True
@@ -87,10 +90,20 @@ class ProducerTransaction:
         """Fences whoever had the transactional id before, and ends what it left open."""
         if self.state is not State.UNINITIALIZED:
             raise self._wrong("it is initialized once")
-        found = init_producer_id(self._client, self._transactions, self.transactional_id, self._timeout_ms)
-        self.identity = found
+        self.identity = self._initialized()
         self.is_protocol_2 = speaks_protocol_2(self._client, self._transactions.find(self.transactional_id))
         self.state = State.READY
+
+    def _initialized(self) -> Identity:
+        client, name = self._client, self.transactional_id
+        if self.is_two_phase:
+            try:
+                return init_producer_id(client, self._transactions, name, self._timeout_ms, two_phase=True)
+            except ClientError as error:
+                if error.code not in _NO_TWO_PHASE:
+                    raise
+                self.is_two_phase = False
+        return init_producer_id(client, self._transactions, name, self._timeout_ms)
 
     def begin(self) -> None:
         if self.state is not State.READY:
@@ -168,7 +181,7 @@ class ProducerTransaction:
     def _next_epoch(self, former: Identity) -> Identity:
         """Protocol 1 moves the epoch only when it is asked to: what is still on its way must not be taken for ours."""
         client, name = self._client, self.transactional_id
-        return init_producer_id(client, self._transactions, name, self._timeout_ms, former)
+        return init_producer_id(client, self._transactions, name, self._timeout_ms, former, two_phase=self.is_two_phase)
 
     def hand_over(self) -> TransactionState:
         self.require_open()

@@ -36,19 +36,26 @@ class TransactionalProducer(Producer):
         transactional_id: str,
         *,
         transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS,
+        two_phase: bool = False,
         **options: Any,
     ) -> None:
-        """What is open for longer than `transaction_timeout_ms` is aborted by the coordinator. The other options are
-        those of a Producer."""
+        """What is open for longer than `transaction_timeout_ms` is aborted by the coordinator. With `two_phase` it
+        never is, where the cluster has that (KIP-939) and allows it: see `is_two_phase`. The other options are those of
+        a Producer."""
         if not transactional_id:
             raise ValueError("a transactional id has at least one character")
-        self._open = ProducerTransaction(client, transactional_id, transaction_timeout_ms)
+        self._open = ProducerTransaction(client, transactional_id, transaction_timeout_ms, two_phase=two_phase)
         super().__init__(client, transaction=self._open, **options)
 
     @property
     def transaction_state(self) -> TransactionState:
         """The transactional id with the producer id and epoch that are in use."""
         return self._open.handle
+
+    @property
+    def is_two_phase(self) -> bool:
+        """Whether transactions stay open until somebody ends them; known after `init_transactions`."""
+        return self._open.is_two_phase
 
     @property
     def in_transaction(self) -> bool:

@@ -71,10 +71,10 @@ def running_broker(jars: Path, directory: Path, settings: Mapping[str, str] | No
 def write_properties(
     directory: Path, port: int, controller_port: int, settings: Mapping[str, str] | None = None
 ) -> Path:
-    """`settings` come on top: of a name that is there twice, the last counts."""
+    """`settings` come on top: of a name that is there twice, the last counts. They may name the ports as ours do."""
     path = directory.with_suffix(".properties")
-    text = PROPERTIES.format(directory=directory, port=port, controller_port=controller_port)
-    path.write_text(text + "".join(f"{name}={value}\n" for name, value in (settings or {}).items()))
+    text = PROPERTIES + "".join(f"{name}={value}\n" for name, value in (settings or {}).items())
+    path.write_text(text.format(directory=directory, port=port, controller_port=controller_port))
     return path
 
 

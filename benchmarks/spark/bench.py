@@ -1,0 +1,75 @@
+"""What every part of the comparison stands on: one broker, one JVM, topics that are filled when somebody asks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from tests.spark.sessions import session
+
+from benchmarks.broker.systems import System
+from benchmarks.harness import console
+from benchmarks.spark.data import Topic, fill
+from benchmarks.spark.jobs import Place
+from benchmarks.spark.samples import Figures, Run, alternate
+from benchmarks.spark.scores import Scores
+
+# As a user runs it: both compilers, and Arrow without its bounds checks, which helps whoever uses Arrow.
+JVM = "-XX:+UseParallelGC -Darrow.enable_unsafe_memory_access=true"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    rows: int
+    warm_ups: int
+    rounds: int
+    small_batches: int
+    partitions: int  # to be planned
+    pipeline_seconds: int
+    pipeline_warm_seconds: int  # of these
+
+
+FULL = Sizes(4_000_000, 3, 3, 60, 10_000, 120, 40)
+QUICK = Sizes(1_000_000, 1, 1, 30, 10_000, 60, 30)
+
+
+@dataclass(slots=True)
+class Bench:
+    broker: System
+    scratch: Path
+    sizes: Sizes
+    scores: Scores = field(default_factory=Scores)
+    _spark: SparkSession | None = None
+    _cores: int = 0
+    _filled: dict[str, Topic] = field(default_factory=dict)
+
+    def session(self, cores: int) -> SparkSession:
+        """In the JVM of the one before, which stays warm."""
+        if self._spark is None or self._cores != cores:
+            self.end_session()
+            self._spark, self._cores = session(self.scratch, f"local[{cores}]", JVM, spark_driver_memory="4g"), cores
+        return self._spark
+
+    def end_session(self) -> None:
+        if self._spark is not None:
+            self._spark.stop()
+            self._spark = None
+
+    def topic(self, kind: str, partitions: int, rows: int) -> Topic:
+        name = f"{kind.split()[0].lower()}-{partitions}-{rows}"
+        if name not in self._filled:
+            self._filled[name] = Topic(name, kind, partitions, rows)
+            fill(self.broker.bootstrap, self._filled[name])
+            console.print(f"[dim]{rows:,} records of {kind} in {partitions} partition(s)[/]")
+        return self._filled[name]
+
+    def place(self, cores: int, topic: Topic) -> Place:
+        return Place(self.session(cores), self.broker.bootstrap, topic.name)
+
+    def alternate(self, runs: Mapping[str, Run]) -> dict[str, Figures]:
+        pids = [self.broker.process.pid]
+        return alternate(runs, warm_ups=self.sizes.warm_ups, rounds=self.sizes.rounds, brokers=pids)
+
+    def agree(self, runs: Mapping[str, Run]) -> None:
+        """Disagreement where they do not; nothing is measured."""
+        alternate(runs, warm_ups=0, rounds=1, brokers=())

@@ -1,0 +1,71 @@
+"""Our source, sink, lake writer and pipeline beside Spark's own connector 4.2.0, default and tuned: the same jobs on
+the same broker, in one run.
+
+    python -m benchmarks spark             4 M records a topic, three rounds after three to warm up: about 40 minutes
+    python -m benchmarks spark --quick     1 M records, one round after one: about 10 minutes, and figures to match
+    python -m benchmarks.spark.comparison --only stream,sink [--quick]     these parts alone; `--only help` names them
+
+The broker is ours, and its CPU is not counted; that of the JVM and of the Python workers is. Needs `java`, and `mvn`
+once, for the connector's jars.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.broker.systems import OURS as OUR_BROKER
+from benchmarks.broker.systems import running
+from benchmarks.harness import asked_for, console, show_bars
+from benchmarks.spark import batch, lake, pipeline, plans, sink, streams
+from benchmarks.spark.bench import FULL, QUICK, Bench, Sizes
+from benchmarks.spark.plot import draw
+
+PLOT = Path("build/bench/spark.png")
+PARTS: dict[str, Callable[[Bench], None]] = {
+    "batch1": batch.one_core,
+    "columns": batch.few_columns,
+    "stream": streams.large,
+    "small": streams.small,
+    "lake": lake.to_parquet,
+    "batch2": batch.two_cores,
+    "sink": sink.write,
+    "plan": plans.plan,
+    "pipeline": pipeline.run,
+}
+
+
+def chosen() -> list[str]:
+    """All, or those that `--only` names."""
+    if not asked_for("--only"):
+        return list(PARTS)
+    names = sys.argv[sys.argv.index("--only") + 1].split(",")
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        raise SystemExit(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    return names
+
+
+def compare(sizes: Sizes, parts: list[str]) -> bool:
+    with tempfile.TemporaryDirectory(prefix="tidelog-bench-") as name:
+        scratch = Path(name)
+        with running(OUR_BROKER, scratch / "broker") as broker:
+            bench = Bench(broker, scratch, sizes)
+            for part in parts:
+                console.print(f"[dim]{part}: load average {os.getloadavg()[0]:.1f} before it[/]")
+                PARTS[part](bench)
+            bench.end_session()
+    draw(bench.scores.lines, PLOT)
+    return bench.scores.are_met
+
+
+def main() -> int:
+    """Not 0 where a bar is missed."""
+    return 0 if compare(QUICK if asked_for("--quick") else FULL, chosen()) else 1
+
+
+if __name__ == "__main__":
+    missed = main()
+    show_bars()
+    sys.exit(missed)

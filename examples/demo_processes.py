@@ -1,0 +1,113 @@
+"""The two programs that the demo runs beside the broker, each with a log of its own to look into when it fails."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+JAVA_MIN = 17
+LOG_LINES_SHOWN = 25
+LOG_LINE_MAX = 300
+COMPLAINTS = ("ecommerce:", "tidelog:", "Traceback")
+PATIENCE_S = 30.0
+
+
+class Child:
+    """`with` it: ended at the end, if it has not by itself. Ctrl-C is not for it: we decide who ends when."""
+
+    def __init__(self, name: str, arguments: Sequence[str], directory: Path) -> None:
+        self.name = name
+        self._log_path = directory / f"{name}.log"
+        self._command = [sys.executable, "-m", *arguments]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        # Workers of Spark run this Python, whatever `python3` is called on the path.
+        environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        with self._log_path.open("wb") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def code(self) -> int | None:
+        """None while it runs."""
+        assert self._process is not None
+        return self._process.poll()
+
+    @property
+    def has_failed(self) -> bool:
+        return self.code not in (None, 0)
+
+    def stop(self) -> None:
+        """In order, and if that takes too long, at once, with all that it started."""
+        assert self._process is not None
+        if self.code is not None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def last_words(self) -> str:
+        """From where it began to complain, if that can be told; Spark's plans, pages of them, come behind that."""
+        lines = self._log_path.read_text(errors="replace").splitlines()
+        begins = [n for n, line in enumerate(lines) if line.startswith(COMPLAINTS)]
+        first = begins[-1] if begins else max(0, len(lines) - LOG_LINES_SHOWN)
+        return "\n".join(line[:LOG_LINE_MAX] for line in lines[first : first + LOG_LINES_SHOWN]) or "(nothing)"
+
+    def keep_log(self) -> Path:
+        """The demo's directory goes with it; a log that somebody has to read does not."""
+        kept = Path(tempfile.gettempdir()) / f"tidelog-demo-{self.name}.log"
+        return Path(shutil.copy(self._log_path, kept))
+
+
+def missing_for_spark() -> str | None:
+    """What has to be installed before the pipeline can run, in a sentence; None: nothing."""
+    if find_spec("pyspark") is None:
+        return "PySpark is not installed: pip install 'tidelog[spark]'"
+    java = java_version()
+    if java is None:
+        return f"there is no Java, which Spark needs: install a JDK of version {JAVA_MIN} or newer, or set JAVA_HOME"
+    if java < JAVA_MIN:
+        return f"Java is of version {java}; Spark needs {JAVA_MIN} or newer: install one, or set JAVA_HOME"
+    return None
+
+
+def java_version() -> int | None:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if java is None or not Path(java).exists():
+        return None
+    said = subprocess.run([java, "-version"], capture_output=True, text=True)
+    return parsed_java_version(said.stderr) if said.returncode == 0 else None
+
+
+def parsed_java_version(text: str) -> int | None:
+    """`openjdk version "17.0.9" 2023-10-17`; before 9 it was `java version "1.8.0_392"`."""
+    _, quote, rest = text.partition('"')
+    parts = rest.split('"')[0].replace("-", ".").split(".")
+    numbers = [int(part) for part in parts if part.isdigit()]
+    if not quote or not numbers:
+        return None
+    return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]

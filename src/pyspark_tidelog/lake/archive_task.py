@@ -1,0 +1,77 @@
+"""What an executor does for one range of offsets: fetch, write one staged file, make it durable, tell the driver in one
+row. Attempts do not meet: each has a file name of its own, and only one that is named in a row is ever committed.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark_tidelog.fetch_task import FetchTask
+from pyspark_tidelog.lake.files import LocalFiles
+from pyspark_tidelog.lake.layout import ArchivedRange, staging_directory
+from pyspark_tidelog.lake.parquet_settings import ParquetSettings
+from pyspark_tidelog.lake.parquet_writing import write_parquet
+from pyspark_tidelog.record_batches import record_batches
+from tidelog.model.ids import format_uuid
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    Fetch = Callable[[FetchTask], Iterable[pa.RecordBatch]]
+
+# Topic and partition are in the path, where readers find them as columns. Headers are archived: what is left out here
+# is lost when the topic's retention has passed.
+COLUMNS: Final = ("key", "value", "offset", "timestamp", "timestampType", "headers")
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveSettings:
+    directory: str
+    name: str
+    parquet: ParquetSettings
+
+
+def archived(
+    task: FetchTask, settings: ArchiveSettings, fetch: "Fetch" = record_batches
+) -> Iterator[tuple[object, ...]]:
+    """The rows of a task's `read()`: one."""
+    done = archive_range(task, settings, fetch(task))
+    yield tuple(getattr(done, name) for name in ArchivedRange.__slots__)
+
+
+def archive_range(task: FetchTask, settings: ArchiveSettings, batches: Iterable["pa.RecordBatch"]) -> ArchivedRange:
+    files = LocalFiles(settings.directory)
+    staging = staging_directory(settings.name)
+    path = f"{staging}/{uuid.uuid4().hex}.parquet"
+    files.make_directory(staging)
+    try:
+        written = write_parquet(files.root / path, batches, settings.parquet, _footer(task))
+        if written.rows:
+            files.sync(path)
+            files.sync_directory(staging)
+    except BaseException:
+        files.remove(path)
+        raise
+    return ArchivedRange(
+        topic=task.topic,
+        topic_id=None if task.topic_id is None else format_uuid(task.topic_id),
+        partition=task.partition,
+        from_offset=task.start,
+        until_offset=task.end,
+        rows=written.rows,
+        bytes=files.size(path) if written.rows else 0,
+        path=path if written.rows else None,
+        min_timestamp_ms=written.min_timestamp_ms,
+        max_timestamp_ms=written.max_timestamp_ms,
+    )
+
+
+def _footer(task: FetchTask) -> dict[str, str]:
+    """So that a file says what it is when it has left its directory."""
+    return {
+        "tidelog.topic": task.topic,
+        "tidelog.partition": str(task.partition),
+        "tidelog.from_offset": str(task.start),
+        "tidelog.until_offset": str(task.end),
+    }

@@ -1,0 +1,82 @@
+"""Is the archive what its manifests say? And where would one go on?"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from pyspark_tidelog.lake.files import LakeFiles, LocalFiles
+from pyspark_tidelog.lake.layout import (
+    INTENTS,
+    MANIFESTS,
+    ArchivedRange,
+    parse_file_name,
+    parse_partition_directory,
+    partition_directory,
+)
+from pyspark_tidelog.lake.manifest import Manifest, parse_manifest
+
+
+def archived_until(directory: str) -> dict[str, dict[str, int]]:
+    """The first offset of each partition that is not in the archive, in the JSON of `startingOffsets`. From the names
+    of the files alone, so that it holds for an archive whose manifests were lost."""
+    files = LocalFiles(directory)
+    ends: dict[str, dict[str, int]] = {}
+    for topic, partition in _partitions(files):
+        spans = [span for name in files.names(partition_directory(topic, partition)) if (span := parse_file_name(name))]
+        if spans:
+            ends.setdefault(topic, {})[str(partition)] = max(until for _, until in spans)
+    return ends
+
+
+def manifests(files: LakeFiles) -> Iterator[Manifest]:
+    for name in files.names(MANIFESTS):
+        for each in files.names(f"{MANIFESTS}/{name}"):
+            path = f"{MANIFESTS}/{name}/{each}"
+            yield parse_manifest(files.read(path), path)
+
+
+def audit(directory: str) -> list[str]:
+    """What is wrong, a line each: files that are missing, or that nobody has committed; offsets that are there twice,
+    or in no batch; batches that are decided on and not done (start the query again to have them finished)."""
+    files = LocalFiles(directory)
+    ranges = [each for manifest in manifests(files) for each in manifest.ranges]
+    unfinished = [f"{INTENTS}/{name}: decided on, not done" for name in files.names(INTENTS) if name.endswith(".json")]
+    return [*unfinished, *_missing(files, ranges), *_unknown(files, ranges), *_seams(ranges)]
+
+
+def _missing(files: LakeFiles, ranges: list[ArchivedRange]) -> Iterator[str]:
+    for each in ranges:
+        if each.path is None:
+            continue
+        if not files.exists(each.final_path):
+            yield f"{each.final_path}: missing"
+        elif (size := files.size(each.final_path)) != each.bytes:
+            yield f"{each.final_path}: {size} bytes, committed with {each.bytes}"
+
+
+def _unknown(files: LakeFiles, ranges: list[ArchivedRange]) -> Iterator[str]:
+    known = {each.final_path for each in ranges}
+    for place in _partitions(files):
+        for name in files.names(partition_directory(*place)):
+            path = f"{partition_directory(*place)}/{name}"
+            if path not in known:
+                yield f"{path}: in no manifest"
+
+
+def _seams(ranges: list[ArchivedRange]) -> Iterator[str]:
+    in_order = sorted(ranges, key=lambda each: (each.topic, each.partition, each.from_offset))
+    for before, after in pairwise(in_order):
+        if before.directory != after.directory or before.until_offset == after.from_offset:
+            continue
+        problem = "twice" if after.from_offset < before.until_offset else "in no batch"
+        first, last = sorted((after.from_offset, before.until_offset))
+        yield f"{after.place}: offsets {first} to {last} are {problem}"
+
+
+def _partitions(files: LakeFiles) -> Iterator[tuple[str, int]]:
+    for topic_name in files.names(""):
+        if not topic_name.startswith("topic="):
+            continue
+        for partition_name in files.names(topic_name):
+            place = parse_partition_directory(topic_name, partition_name)
+            if place is not None:
+                yield place

@@ -1,0 +1,82 @@
+"""Names and places in an archive, and the row that a task hands to the driver for the range that it has archived."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+STAGING: Final = "_tidelog/staging"
+INTENTS: Final = "_tidelog/intents"
+MANIFESTS: Final = "_tidelog/manifests"
+# Long enough for a topic partition that is written once a nanosecond for centuries, and names sort as offsets do.
+DIGITS: Final = 20
+_FILE: Final = re.compile(r"(\d+)-(\d+)\.parquet")
+_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
+
+ROW_SCHEMA: Final = (
+    "topic string, topic_id string, partition int, from_offset long, until_offset long, rows long, bytes long, "
+    "path string, min_timestamp_ms long, max_timestamp_ms long"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedRange:
+    """Offsets of one partition, and the file of a task that holds their records. The fields are the row's columns."""
+
+    topic: str
+    topic_id: str | None
+    partition: int
+    from_offset: int
+    until_offset: int  # not included
+    rows: int
+    bytes: int
+    path: str | None  # where it is staged; none when the range has no records (compacted away, say)
+    min_timestamp_ms: int | None
+    max_timestamp_ms: int | None
+
+    @property
+    def directory(self) -> str:
+        return partition_directory(self.topic, self.partition)
+
+    @property
+    def final_path(self) -> str:
+        return f"{self.directory}/{self.from_offset:0{DIGITS}}-{self.until_offset:0{DIGITS}}.parquet"
+
+    @property
+    def place(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+def partition_directory(topic: str, partition: int) -> str:
+    """As Hive names them: readers get the columns `topic` and `partition` from the path. No character of a topic's name
+    needs to be escaped."""
+    return f"topic={topic}/partition={partition}"
+
+
+def parse_partition_directory(topic_name: str, partition_name: str) -> tuple[str, int] | None:
+    topic, partition = topic_name.removeprefix("topic="), partition_name.removeprefix("partition=")
+    if topic == topic_name or partition == partition_name or not partition.isdigit():
+        return None
+    return topic, int(partition)
+
+
+def parse_file_name(name: str) -> tuple[int, int] | None:
+    """The offsets that a file holds; none for what is no file of ours."""
+    match = _FILE.fullmatch(name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def is_archive_name(name: str) -> bool:
+    """Whether it can stand in a path."""
+    return _NAME.fullmatch(name) is not None
+
+
+def staging_directory(name: str) -> str:
+    return f"{STAGING}/{name}"
+
+
+def intent_path(name: str, batch_id: int) -> str:
+    return f"{INTENTS}/{name}.{batch_id}.json"
+
+
+def manifest_path(name: str, batch_id: int) -> str:
+    return f"{MANIFESTS}/{name}/{batch_id}.json"

@@ -1,0 +1,61 @@
+"""What one batch put into the archive. The same text is first the intent (decided on, files on their way) and then the
+manifest (done): the rename between the two says that nothing is left to do.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from typing import Final
+
+from pyspark_tidelog.lake.errors import LakeError
+from pyspark_tidelog.lake.layout import ArchivedRange
+
+VERSION: Final = 1
+FIELDS: Final = tuple(each.name for each in fields(ArchivedRange))
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    name: str
+    batch_id: int
+    ranges: tuple[ArchivedRange, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(each.rows for each in self.ranges)
+
+    @property
+    def files(self) -> list[ArchivedRange]:
+        return [each for each in self.ranges if each.path is not None]
+
+    def to_bytes(self) -> bytes:
+        ranges = [asdict(each) | {"file": each.final_path if each.path else None} for each in self.ranges]
+        content = {"version": VERSION, "name": self.name, "batch_id": self.batch_id, "rows": self.rows}
+        return (json.dumps(content | {"ranges": ranges}, indent=1) + "\n").encode()
+
+
+def parse_manifest(content: bytes, path: str) -> Manifest:
+    try:
+        given = json.loads(content)
+        if given["version"] != VERSION:
+            raise LakeError(f"{path} has version {given['version']}", step="read it with the Tidelog that wrote it")
+        ranges = tuple(ArchivedRange(**{name: each[name] for name in FIELDS}) for each in given["ranges"])
+        return Manifest(given["name"], given["batch_id"], ranges)
+    except (ValueError, KeyError, TypeError) as error:
+        raise LakeError(f"{path} is not a manifest: {error!r}", step="restore it from a copy of the archive") from None
+
+
+def coverage(ranges: Iterable[ArchivedRange]) -> dict[tuple[str, int], list[tuple[int, int]]]:
+    """Offsets of each partition, adjacent ranges joined: however an attempt has split them."""
+    joined: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for each in sorted(ranges, key=lambda one: (one.topic, one.partition, one.from_offset)):
+        spans = joined.setdefault((each.topic, each.partition), [])
+        if spans and spans[-1][1] == each.from_offset:
+            spans[-1] = (spans[-1][0], each.until_offset)
+        else:
+            spans.append((each.from_offset, each.until_offset))
+    return joined
+
+
+def topic_ids(ranges: Iterable[ArchivedRange]) -> dict[str, str]:
+    return {each.topic: each.topic_id for each in ranges if each.topic_id is not None}

@@ -1,0 +1,83 @@
+"""The shop's events: the topics that they come in, the fields that each kind must have, and the rules for them.
+
+Plain data without Spark, so that the rules can be read (and tested) in one place. A field that is a string is read as a
+VARIANT: Spark's JSON reader would take the number 5 for the string "5", and a wrong type would go unseen.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+FieldType: TypeAlias = Literal["string", "integer"]
+
+PRODUCT_VIEWED: Final = "product_viewed"
+ADD_TO_CART: Final = "add_to_cart"
+PURCHASE_COMPLETED: Final = "purchase_completed"
+KINDS: Final = (PRODUCT_VIEWED, ADD_TO_CART, PURCHASE_COMPLETED)
+
+LATENESS_MS_MAX: Final = 30_000  # from event time to the record's timestamp; what took longer is a dead letter
+FUTURE_MS_MAX: Final = 30_000  # the other way round: one event dated next year would make all others late
+REPEAT_MS_MAX: Final = 15_000  # a repeated event comes within 10 s of the first, in the same partition; and some room
+HUMAN_DWELL_MS_MIN: Final = 50  # nobody reads a product's page in less
+BOT_WORDS: Final = ("bot", "crawler", "spider", "headless")
+TOP_PRODUCTS: Final = 10
+
+COMMON_FIELDS: Final[dict[str, FieldType]] = {
+    "event_id": "string",
+    "user_id": "string",
+    "session_id": "string",
+    "at": "integer",
+    "user_agent": "string",
+    "dwell_ms": "integer",
+}
+OWN_FIELDS: Final[dict[str, dict[str, FieldType]]] = {
+    PRODUCT_VIEWED: {"product_id": "string", "category": "string", "price_cents": "integer"},
+    ADD_TO_CART: {"product_id": "string", "quantity": "integer", "price_cents": "integer"},
+    PURCHASE_COMPLETED: {"order_id": "string", "amount_cents": "integer"},
+}
+ITEM_FIELDS: Final[dict[str, FieldType]] = {"product_id": "string", "quantity": "integer", "price_cents": "integer"}
+# Why a record is a dead letter; the first that holds is given.
+NOT_JSON: Final = "not JSON"  # nor is an array, nor bytes that are not UTF-8
+WRONG_FIELD: Final = "missing or wrong-typed field"
+NEGATIVE_AMOUNT: Final = "negative amount"
+TOO_LATE: Final = "too late"
+IN_THE_FUTURE: Final = "in the future"
+
+SQL_TYPES: Final[dict[FieldType, str]] = {"string": "variant", "integer": "bigint"}
+
+
+@dataclass(frozen=True, slots=True)
+class EventTopics:
+    """Where the events of each kind are."""
+
+    prefix: str = ""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Topic by kind."""
+        return {kind: self.prefix + kind for kind in KINDS}
+
+    def kind(self, topic: str) -> str:
+        return topic.removeprefix(self.prefix)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The topics that results are made of: nothing is computed from carts, so nobody reads them for that."""
+        return (self.names[PRODUCT_VIEWED], self.names[PURCHASE_COMPLETED])
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return tuple(self.names.values())
+
+
+def all_fields() -> dict[str, FieldType]:
+    fields = dict(COMMON_FIELDS)
+    for own in OWN_FIELDS.values():
+        fields.update(own)
+    return fields
+
+
+def json_schema() -> str:
+    """Of every kind at once, as Spark writes a schema: one parse for all topics."""
+    items = ",".join(f"{name}:{SQL_TYPES[type_]}" for name, type_ in ITEM_FIELDS.items())
+    fields = [f"{name} {SQL_TYPES[type_]}" for name, type_ in all_fields().items()]
+    return ", ".join([*fields, f"items array<struct<{items}>>"])

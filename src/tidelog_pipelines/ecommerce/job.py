@@ -1,0 +1,121 @@
+"""The job: topics, a session, the queries, and an orderly end.
+
+A query that fails ends the job with its message: what supervises processes starts it again, and the queries go on from
+their checkpoints, without a gap and without a repeat. SIGTERM and Ctrl-C let the batch that is running finish.
+"""
+
+import logging
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from tidelog.client.errors import ClientError
+from tidelog_pipelines.ecommerce.settings import Settings, parse
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+LOG: Final = logging.getLogger("tidelog_pipelines")
+LOOK_S: Final = 0.2  # between two looks at the queries
+BATCH_S_MAX: Final = 20  # that a running batch has to finish in, when the job is told to stop
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0: ended by a signal, or `--available-now` is done; 1: a query failed, or the cluster is out of reach."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s")
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of every batch
+    settings = parse(arguments)
+    try:
+        return run(settings)
+    except ClientError as error:
+        print(f"ecommerce: {error}", file=sys.stderr)
+        return 1
+
+
+def run(settings: Settings) -> int:
+    from tidelog_pipelines.ecommerce.result_topics import ensure_topics
+    from tidelog_pipelines.ecommerce.results import RESULTS
+    from tidelog_pipelines.ecommerce.session import start_session
+
+    ensure_topics(settings, RESULTS)  # first, because a cluster out of reach is seen in a second
+    spark = start_session(settings)
+    try:
+        with stop_signal() as is_told:
+            return supervise(start(spark, settings), is_told)
+    finally:
+        spark.stop()
+
+
+def start(spark: "SparkSession", settings: Settings) -> list["StreamingQuery"]:
+    """The queries, in the order in which they are to be stopped. One after the other: each starts a Python process, to
+    which Spark gives ten seconds, and on a busy machine three at once do not make it."""
+    from tidelog_pipelines.ecommerce import queries
+
+    started = [begun(queries.start_results(spark, settings)), begun(queries.start_dead_letters(spark, settings))]
+    if settings.archive is not None:
+        started.append(begun(queries.start_archiving(spark, settings, settings.archive)))
+    LOG.info("running: %s", ", ".join(str(query.name) for query in started))
+    return started
+
+
+def begun(query: "StreamingQuery") -> "StreamingQuery":
+    """It has its sources, or has failed."""
+    while query.isActive and query.status["message"].startswith("Initializing"):
+        time.sleep(0.02)
+    return query
+
+
+def supervise(started: Sequence["StreamingQuery"], is_told: Callable[[float], bool]) -> int:
+    """Until all have ended, one has failed, or somebody says so (`is_told` waits for that so many seconds)."""
+    while any(query.isActive for query in started) and not _failed(started):
+        for query in started:
+            _report_dropped(query)
+        if is_told(LOOK_S):
+            break
+    failed = _failed(started)
+    for query in started:
+        stop(query)
+    for query in failed:
+        print(f"ecommerce: query {query.name} failed: {query.exception()}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def stop(query: "StreamingQuery") -> None:
+    """Between two batches, where there is such a moment: what is cut off in the middle would be done again."""
+    deadline = time.monotonic() + BATCH_S_MAX
+    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+        time.sleep(0.005)
+    query.stop()
+
+
+def _failed(started: Sequence["StreamingQuery"]) -> list["StreamingQuery"]:
+    return [query for query in started if not query.isActive and query.exception() is not None]
+
+
+def _report_dropped(query: "StreamingQuery") -> None:
+    """What the watermark drops is missing in the results: never in silence."""
+    progress = query.lastProgress
+    if progress is None:
+        return
+    dropped = sum(each["numRowsDroppedByWatermark"] for each in progress["stateOperators"])
+    if dropped:
+        text = "query %s, batch %s: %s rows were too far behind the watermark, and are not counted"
+        LOG.error(text, query.name, progress["batchId"], dropped)
+
+
+@contextmanager
+def stop_signal() -> Iterator[Callable[[float], bool]]:
+    """Waits so many seconds for SIGTERM or Ctrl-C, and says whether it came. After the session is there, because
+    pyspark takes Ctrl-C for itself."""
+    told = threading.Event()
+    before = {number: signal.signal(number, lambda *_: told.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield told.wait
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

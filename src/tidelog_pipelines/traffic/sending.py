@@ -1,0 +1,76 @@
+"""The stream into a cluster, at the pace of its plan.
+
+Record timestamps are those of the plan. Where the cluster is slower than the plan they fall behind the clock, and do
+not wait for it: latency that is measured with them has all of the delay in it.
+"""
+
+import itertools
+import time
+from collections.abc import Callable
+from typing import Final
+
+from tidelog.client.admin import Admin
+from tidelog.client.admin_topics import NewTopic
+from tidelog.client.client import Client
+from tidelog.client.errors import ClientError
+from tidelog.client.producer import Producer
+from tidelog.model.errors import ErrorCode
+from tidelog_pipelines.traffic.generator import Event, Plan, events
+from tidelog_pipelines.traffic.shoppers import TOPICS
+from tidelog_pipelines.traffic.truth import Truth
+
+TICK_MS: Final = 20
+LINGER_MS: Final = 40  # many small batches would cost the broker, and Spark, more than the records in them
+CHUNK_MAX: Final = 2_000  # records between two looks at whether to stop
+
+OnSent = Callable[[list[Event]], None]
+
+
+def create_topics(client: Client, prefix: str = "", partitions: int = 2) -> None:
+    """The topics of the events, where they are not there yet."""
+    made = Admin(client).create_topics([NewTopic(prefix + name, partitions) for name in TOPICS])
+    for outcome in made.values():
+        if isinstance(outcome, ClientError) and outcome.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+            raise outcome
+
+
+class Sending:
+    """From the plan's beginning to its end, or until `stop`. Everything that went out is acknowledged when `run`
+    returns, and in the truth, if there is one."""
+
+    def __init__(self, client: Client, plan: Plan, *, prefix: str = "", truth: Truth | None = None) -> None:
+        self._client = client
+        self._plan = plan
+        self._topics = {name: prefix + name for name in TOPICS}
+        self._truth = truth
+        self._is_stopped = False
+        self.sent = 0
+
+    def stop(self) -> None:
+        """May be called from a signal handler."""
+        self._is_stopped = True
+
+    def run(self, on_sent: OnSent) -> None:
+        stream = events(self._plan)
+        began = time.monotonic()
+        with Producer(self._client, linger_ms=LINGER_MS) as producer:
+            while not self._is_stopped and self.sent != self._plan.events:
+                due = int((time.monotonic() - began) * self._plan.rate) - self.sent
+                chunk = list(itertools.islice(stream, max(0, min(due, CHUNK_MAX))))
+                self._send(producer, chunk)
+                on_sent(chunk)
+                if due < CHUNK_MAX:
+                    self._pause(producer)
+
+    def _send(self, producer: Producer, chunk: list[Event]) -> None:
+        for topic, key, value, timestamp_ms in chunk:
+            producer.send(self._topics[topic], value, key=key, timestamp=timestamp_ms)
+        if self._truth is not None:
+            for event in chunk:
+                self._truth.add(event)
+        self.sent += len(chunk)
+
+    def _pause(self, producer: Producer) -> None:
+        until = time.monotonic() + TICK_MS / 1000
+        producer.poll(TICK_MS)  # returns at once when nothing is on its way
+        time.sleep(max(0.0, until - time.monotonic()))

@@ -1,0 +1,40 @@
+"""One Spark session and one broker for all tests of a worker: both take seconds to start.
+
+`spark` is the session, `bootstrap` the broker's address, `topic` a name that no other test uses, `checkpoint` an empty
+directory. A test that kills a broker takes one of its own (`tidelog.testing.broker`).
+"""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.spark.sessions import session
+
+from tidelog.testing import Broker
+
+ANSWER_S_MAX = 10
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    made = session(tmp_path_factory.mktemp("spark"))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def bootstrap(kafka_broker: Broker) -> str:
+    socket.create_connection((kafka_broker.host, kafka_broker.port), ANSWER_S_MAX).close()
+    return kafka_broker.bootstrap_servers
+
+
+@pytest.fixture
+def topic(kafka_topic_prefix: str) -> str:
+    return f"{kafka_topic_prefix}topic"
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    return str(tmp_path / "checkpoint")

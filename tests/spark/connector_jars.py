@@ -1,0 +1,41 @@
+"""Spark's own Kafka connector, fetched once by Maven into the cache: what our source and sink are compared with.
+
+Its token provider is of an earlier version, because that is the newest that Maven Central has.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.interop.apache.jars import FETCH_SECONDS_MAX, ApacheMissing, exclusive
+
+ARTIFACTS = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.13.1",
+)
+
+
+def cache_directory() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tidelog"
+
+
+def connector_jars() -> list[Path]:
+    directory = cache_directory() / "spark-connector-4.2.0"
+    jars = [directory / f"{name}-{version}.jar" for _, name, version in (each.split(":") for each in ARTIFACTS)]
+    with exclusive(directory.with_suffix(".lock")):
+        for artifact, jar in zip(ARTIFACTS, jars, strict=True):
+            if not jar.exists():
+                _fetch(artifact, directory)
+    return jars
+
+
+def _fetch(artifact: str, directory: Path) -> None:
+    if shutil.which("mvn") is None:
+        raise ApacheMissing("there is no `mvn` on the path, and Spark's connector has not been fetched before")
+    command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={directory}"]
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS_MAX)
+    if outcome.returncode:
+        raise ApacheMissing(f"Maven could not fetch {artifact}: {(outcome.stdout + outcome.stderr)[-500:]}")

@@ -1,0 +1,52 @@
+"""Executors in processes of their own, some of them killed while they write: what is committed is there once."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.spark.cluster_driver import AT_THE_END, IN_THE_MIDDLE, ROWS_A_BATCH
+from tests.spark.sink_driving import values
+
+from tidelog.client.admin import Admin
+from tidelog.client.client import Client
+from tidelog.client.consumer import Consumer
+from tidelog.client.producer import Producer
+from tidelog.client.record import EARLIEST
+
+ROWS = 4 * ROWS_A_BATCH
+DRIVER_S_MAX = 300
+
+
+def test_killed_executors(bootstrap: str, kafka_topic: Callable[..., str], topic: str, tmp_path: Path) -> None:
+    places = kafka_topic("input", partitions=2), kafka_topic("output", partitions=3)
+    sent = fill(bootstrap, places[0])
+    program = [sys.executable, "-m", "tests.spark.cluster_driver", bootstrap, *places, topic, str(tmp_path)]
+    ran = subprocess.run(program, capture_output=True, text=True, timeout=DRIVER_S_MAX, check=False)
+    assert ran.returncode == 0, ran.stderr[-5000:]
+    killed = {(tmp_path / f"killed-{batch}").read_text() for batch in (IN_THE_MIDDLE, AT_THE_END)}
+    assert len(killed) == 2
+    assert values(bootstrap, places[1]) == sent
+    assert len(all_written(bootstrap, places[1])) > ROWS, "nothing was written twice: the kill came too early"
+    with Client(bootstrap) as client:
+        left_open = Admin(client).list_transactions(["Ongoing"])
+    assert [each for each in left_open if "tidelog-spark" in each.transactional_id] == []
+    refused = (tmp_path / "refusal").read_text()
+    assert "spark.speculation: a task that runs twice leaves a transaction open" in refused, refused
+
+
+def fill(bootstrap: str, topic: str) -> list[bytes]:
+    """Rows so large that a task sends the first of them before it has the last."""
+    sent = [(b"row %05d " % number).ljust(6_000, b".") for number in range(ROWS)]
+    with Client(bootstrap) as client, Producer(client) as producer:
+        for number, value in enumerate(sent):
+            producer.send(topic, value, partition=number % 2)
+    return sent
+
+
+def all_written(bootstrap: str, topic: str) -> list[bytes | None]:
+    """Committed or not."""
+    with Client(bootstrap) as client:
+        consumer = Consumer(client)
+        consumer.assign(dict.fromkeys(consumer.partitions(topic), EARLIEST))
+        return [record.value for record in consumer.read_to_end()]

@@ -1,0 +1,171 @@
+"""A dumb cluster and dumb drivers for the two-phase commit of the Spark sink: who decides what, with whom dying when.
+
+A transaction holds one tag, (batch, task, run); tags of committed transactions are what a consumer would see. A driver
+is a generator that stops before every effect: whoever holds it goes on with it, forgets it (a crash), or lets another
+go first (a zombie).
+"""
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
+
+from pyspark_tidelog.two_phase import Batch, Decision, Lost, Standing, Transaction, abort, commit
+
+Tag = tuple[int, int, str]
+
+
+class Died(Exception):
+    """The process is gone: nobody catches this but the test."""
+
+
+class Fenced(Exception):
+    pass
+
+
+@dataclass
+class Held:
+    producer_id: int
+    epoch: int
+    state: Standing
+    tag: Tag
+
+
+@dataclass
+class Cluster:
+    held: dict[str, Held] = field(default_factory=dict)
+    visible: list[Tag] = field(default_factory=list)
+    ledger: Decision | None = None
+    decided: list[Decision] = field(default_factory=list)
+    owner: int = 0  # whose record the ledger takes
+    commits_left: int | None = None  # until the driver dies among its EndTxns
+
+    def begin(self, transactional_id: str, tag: Tag) -> Transaction:
+        """InitProducerId and the first write: what was open under the id is aborted."""
+        former = self.held.get(transactional_id)
+        epoch = 0 if former is None else former.epoch + 2
+        producer_id = len(self.held) if former is None else former.producer_id
+        self.held[transactional_id] = Held(producer_id, epoch, Standing.OPEN, tag)
+        return Transaction(transactional_id, producer_id, epoch)
+
+    def time_out(self) -> None:
+        for each in self.held.values():
+            if each.state is Standing.OPEN:
+                each.state, each.epoch = Standing.ABORTED, each.epoch + 1
+
+    def end(self, each: Transaction, standing: Standing) -> None:
+        held = self.held[each.transactional_id]
+        is_same = (held.producer_id, held.epoch) == each[1:]
+        if is_same and held.state is Standing.OPEN:
+            held.state, held.epoch = standing, held.epoch + 1  # as protocol 2 does
+            if standing is Standing.COMMITTED:
+                self.visible.append(held.tag)
+
+    def open_ids(self) -> list[str]:
+        return [name for name, each in self.held.items() if each.state is Standing.OPEN]
+
+
+class FakeWorld:
+    """Of one driver."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.epoch = -1
+
+    def fence(self) -> None:
+        self.cluster.owner += 1
+        self.epoch = self.cluster.owner
+
+    def last_decision(self) -> Decision | None:
+        return self.cluster.ledger
+
+    def record(self, decision: Decision) -> None:
+        if self.epoch != self.cluster.owner:
+            raise Fenced
+        self.cluster.ledger = decision
+        self.cluster.decided.append(decision)
+
+    def standings(self, transactions: Iterable[Transaction]) -> dict[Transaction, Standing]:
+        return {each: self._standing(each) for each in transactions}
+
+    def commit(self, transactions: Iterable[Transaction]) -> dict[Transaction, Standing]:
+        listed = list(transactions)
+        for each in listed:
+            if self.cluster.commits_left == 0:
+                self.cluster.commits_left = None
+                raise Died
+            if self.cluster.commits_left is not None:
+                self.cluster.commits_left -= 1
+            self.cluster.end(each, Standing.COMMITTED)
+        return self.standings(listed)
+
+    def abort(self, transactions: Iterable[Transaction]) -> None:
+        for each in transactions:
+            self.cluster.end(each, Standing.ABORTED)
+
+    def open_transactions(self) -> list[Transaction]:
+        held = self.cluster.held
+        return [Transaction(name, held[name].producer_id, held[name].epoch) for name in self.cluster.open_ids()]
+
+    def _standing(self, each: Transaction) -> Standing:
+        held = self.cluster.held[each.transactional_id]
+        if held.state is not Standing.OPEN:
+            return held.state
+        return Standing.OPEN if (held.producer_id, held.epoch) == each[1:] else Standing.ABORTED
+
+
+@dataclass
+class Query:
+    """What drivers of one query share: the cluster, and Spark's checkpoint."""
+
+    batches: int
+    tasks: int
+    cluster: Cluster = field(default_factory=Cluster)
+    committed: int = -1  # the last batch in the checkpoint
+    lost: list[int] = field(default_factory=list)  # batches that a driver complained of
+    retries: set[tuple[int, int]] = field(default_factory=set)  # (batch, task) whose first attempt is killed
+    losing_answers: int = 0  # of this many records the answer is lost on the way
+
+    def driver(self, run: str) -> Generator[None, None, None]:
+        """Ends when all batches are committed, or with an error as Spark's query would."""
+        batch_id = self.committed + 1
+        while batch_id < self.batches:
+            batch = yield from self._write(run, batch_id)
+            yield from self._commit(batch)
+            yield
+            self.committed = max(self.committed, batch_id)
+            batch_id += 1
+
+    def _write(self, run: str, batch_id: int) -> Generator[None, None, Batch]:
+        transactions: list[Transaction] = []
+        was_skipped = was_retried = False
+        for task in range(self.tasks):
+            yield
+            last = self.cluster.ledger
+            if last is not None and last.batch_id >= batch_id:
+                was_skipped = True
+                continue
+            tag = (batch_id, task, run)
+            name = f"{run}-{batch_id % 2}-{task}"
+            found = self.cluster.begin(name, tag)
+            if (batch_id, task) in self.retries:
+                was_retried = True
+                yield
+                found = self.cluster.begin(f"{name}-1", tag)
+            transactions.append(found)
+        return Batch(batch_id, run, tuple(transactions), was_skipped, was_retried)
+
+    def _commit(self, batch: Batch) -> Generator[None, None, None]:
+        world = FakeWorld(self.cluster)
+        try:
+            for step in commit(world, batch):
+                yield
+                if step.what == "commit" and self.losing_answers:  # the record is there, and its writer knows nothing
+                    self.losing_answers -= 1
+                    raise TimeoutError
+        except Died:
+            raise
+        except Exception as error:
+            if isinstance(error, Lost):
+                self.lost.append(error.decision.batch_id)
+            for _ in abort(world, batch):
+                yield
+            raise

@@ -1,0 +1,25 @@
+"""The package as Spark finds it: quick to import, and nothing heavy until it is used."""
+
+import subprocess
+import sys
+
+import pytest
+
+import pyspark_tidelog
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"import sys\n{statement}\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_the_pure_parts_imports_neither_spark_nor_arrow() -> None:
+    found = modules_after("import pyspark_tidelog, pyspark_tidelog.options, pyspark_tidelog.filters")
+    assert "pyspark_tidelog" in found
+    assert not found & {"pyspark", "pyarrow", "pandas", "numpy", "py4j", "rich"}
+
+
+def test_there_is_nothing_else_in_it() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'DefaultSink'"):
+        _ = pyspark_tidelog.DefaultSink

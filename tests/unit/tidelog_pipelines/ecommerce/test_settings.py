@@ -1,0 +1,63 @@
+"""What the job's arguments mean."""
+
+import pytest
+
+from tidelog_pipelines.ecommerce.events import EventTopics, json_schema
+from tidelog_pipelines.ecommerce.settings import Settings, interval, parse
+
+NEEDED = ["--bootstrap-server", "localhost:9092", "--checkpoint", "/state/"]
+
+
+def test_the_least_that_it_needs() -> None:
+    settings = parse(NEEDED)
+    assert settings == Settings("localhost:9092", "/state/")
+    assert settings.archive is None
+    assert settings.when(settings.trigger) == {"processingTime": "1 seconds"}
+    assert settings.checkpoint_of("results") == "/state/results"
+    assert settings.dead_letters == "dead_letters"
+
+
+def test_everything_at_once() -> None:
+    more = ["--archive", "/lake", "--events-prefix", "e-", "--results-prefix", "r-", "--trigger", "500ms", "--master"]
+    more += ["spark://host:7077", "--available-now", "--conf", "spark.executor.memory=1g", "--state-partitions", "4"]
+    settings = parse([*NEEDED, *more, "--slow-trigger", "1m", "--max-offsets-per-trigger", "9"])
+    assert settings == Settings(
+        "localhost:9092",
+        "/state/",
+        "/lake",
+        "e-",
+        "r-",
+        "500 milliseconds",
+        "1 minutes",
+        is_available_now=True,
+        master="spark://host:7077",
+        state_partitions=4,
+        max_offsets=9,
+        spark=(("spark.executor.memory", "1g"),),
+    )
+    assert settings.when(settings.trigger) == {"availableNow": True}
+    assert settings.topics.counted == ("e-product_viewed", "e-purchase_completed")
+    assert settings.dead_letters == "r-dead_letters"
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--trigger", "soon"], ["--conf", "=x"], ["--conf", "spark.x"], ["--state-partitions", "x"]]
+)
+def test_a_wrong_value_is_named(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse([*NEEDED, *wrong])
+    assert wrong[0] in capsys.readouterr().err
+
+
+def test_an_interval_in_sparks_words() -> None:
+    assert [interval(text) for text in ("500ms", "1s", "2m")] == ["500 milliseconds", "1 seconds", "2 minutes"]
+
+
+def test_a_topic_knows_its_kind() -> None:
+    assert EventTopics("x-").kind("x-add_to_cart") == "add_to_cart"
+
+
+def test_strings_are_read_so_that_their_type_is_seen() -> None:
+    assert "user_id variant" in json_schema()
+    assert "at bigint" in json_schema()
+    assert json_schema().endswith("items array<struct<product_id:variant,quantity:bigint,price_cents:bigint>>")
