@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from pyspark_tidelog.declared import Declared, by_name
 from tidelog.client.security.settings import SETTINGS as SECURITY_SETTINGS
+from tidelog.client.security.stores import converted_by
 
 PREFIX: Final = "kafka."
 
@@ -122,7 +123,7 @@ NO_EFFECT: Final[dict[str, Accepted]] = {
     }.items()
 }
 
-_PEM = "a PEM file has no password of its own; where its private key is encrypted, that is `kafka.ssl.key.password`"
+_PEM = "only stores of Java's have a password, and only PEM is read; {}"
 _SECURITY = "TLS here is OpenSSL's, with PEM files, and SASL is PLAIN and SCRAM; what else Java can do is not there"
 _JAVA = "names Java classes, and there is no JVM here that would load them"
 _BYTES = "keys and values are bytes: {} them with DataFrame functions"
@@ -137,8 +138,8 @@ REFUSED: Final[dict[str, str]] = {
         "partitioner.class": _JAVA + "; a column `partition` puts each row where it says",
         "config.providers": _JAVA,
         "security.providers": _JAVA,
-        "ssl.truststore.password": _PEM,
-        "ssl.keystore.password": _PEM,
+        "ssl.truststore.password": _PEM.format(converted_by("STORE", is_key=False)),
+        "ssl.keystore.password": _PEM.format(converted_by("STORE", is_key=True)),
         "key.deserializer": _BYTES.format("decode"),
         "value.deserializer": _BYTES.format("decode"),
         "key.serializer": _BYTES.format("encode"),

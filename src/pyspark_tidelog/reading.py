@@ -9,8 +9,7 @@ from typing import Any
 from pyspark.sql.datasource import InputPartition
 
 from pyspark_tidelog.fetch_task import FetchTask
-from pyspark_tidelog.record_batches import record_batches
-from pyspark_tidelog.spark_process import message_first
+from pyspark_tidelog.spark_process import keep_what_is_imported, message_first
 from tidelog.model.ids import Uuid
 
 
@@ -42,9 +41,13 @@ def input_partitions(tasks: Sequence[FetchTask]) -> list[InputPartition]:
 
 
 def read_partition(partition: InputPartition) -> Iterator[Any]:
-    """Arrow record batches. Spark makes up a partition of None where there is nothing to read."""
+    """Arrow record batches. Spark makes up a partition of None where there is nothing to read. What reads them is
+    imported here: the processes that plan come this far too, and a query starts the later for all that they import."""
     task: FetchTask | None = partition.value
     if task is None:
         return
+    from pyspark_tidelog.record_batches import record_batches
+
+    keep_what_is_imported()
     with message_first(f"read {task.place}"):
         yield from record_batches(task)

@@ -15,6 +15,7 @@ from pyspark_tidelog.errors import TidelogError, of_client
 from pyspark_tidelog.ledger import Ledger
 from pyspark_tidelog.sink_options import Guarantee, SinkOptions
 from pyspark_tidelog.sink_rows import TopicRows, by_topic, gathered, place, refusal
+from pyspark_tidelog.spark_process import keep_what_is_imported
 from pyspark_tidelog.speculation import refuse_in_task
 from pyspark_tidelog.transactions import TransactionalIds
 from pyspark_tidelog.two_phase import Transaction
@@ -58,6 +59,7 @@ class Written(WriterCommitMessage):
 
 def write_rows(options: SinkOptions, scope: Scope, batches: Iterable["pa.RecordBatch"]) -> Written:
     """Errors are ours, with the row's place where it is known."""
+    keep_what_is_imported()
     doing = f"write in task {scope.task} of batch {scope.batch_id}"
     try:
         with options.cluster.connect() as client:

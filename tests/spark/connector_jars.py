@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.interop.apache.jars import FETCH_SECONDS_MAX, ApacheMissing, exclusive
 
+CONNECTOR_OF = "4.2."  # its classes need those of this Spark
 ARTIFACTS = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",

@@ -1,7 +1,8 @@
 """A Spark session for tests: small, quick to start, and with our source found by its name, as for a user.
 
 The JVM's classes come from an archive (AppCDS) that the first run leaves in the cache: it starts in a third of the
-time. Spark's own Kafka connector is on the class path, because tests compare with it.
+time. Spark's own Kafka connector is on the class path, because tests compare with it; with another version of Spark
+than its own it is not, and those tests fail.
 """
 
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 from tests.interop.apache.jars import exclusive
-from tests.spark.connector_jars import cache_directory, connector_jars
+from tests.spark.connector_jars import CONNECTOR_OF, cache_directory, connector_jars
 
 # The compiler that is quick, not the one that is good; one collector thread: two cores are shared with brokers.
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto"
@@ -45,7 +46,8 @@ def session(scratch: Path, master: str = "local[2]", jvm: str = "", **settings: 
     builder = builder.config(
         "spark.driver.extraJavaOptions", f"{jvm or JVM + ' ' + _archive()} -Dderby.system.home={scratch}"
     )
-    builder = builder.config("spark.jars", ",".join(map(str, connector_jars())))
+    if pyspark.__version__.startswith(CONNECTOR_OF):
+        builder = builder.config("spark.jars", ",".join(map(str, connector_jars())))
     made = builder.getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     return made

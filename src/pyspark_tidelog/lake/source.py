@@ -20,7 +20,7 @@ from pyspark_tidelog.lake.layout import ROW_SCHEMA, is_archive_name
 from pyspark_tidelog.lake.parquet_settings import parquet_settings
 from pyspark_tidelog.lake_catalogue import LAKE_OPTIONS
 from pyspark_tidelog.options import SourceOptions, source_options
-from pyspark_tidelog.spark_process import message_first
+from pyspark_tidelog.spark_process import keep_what_is_imported, message_first
 from pyspark_tidelog.stream_reader import LimitingStreamReader, StreamReader, UnlimitedStreamReader, stream_reader
 
 FORMAT: Final = "tidelog-lake"
@@ -35,6 +35,7 @@ class Archiving:
         """Spark makes up a partition of None where there is nothing to read."""
         task: FetchTask | None = partition.value
         if task is not None:
+            keep_what_is_imported()
             with message_first(f"archive {task.place}"):
                 yield from archived(task, self.settings)
 

@@ -10,7 +10,8 @@
         Admin(client).list_topics()
 
 With groups: `GroupConsumer` (client.group_consumer). With transactions: `TransactionalProducer`
-(client.transactional_producer).
+(client.transactional_producer). With TLS or SASL: `Client(..., security=security_of(settings))`
+(client.security.settings).
 
 One thread, no background work: sockets move while the caller is inside a call (`send`, `poll`, `flush`, ...). That
 makes a run of the client as repeatable as the simulator that it is tested in. Another thread takes another Client.

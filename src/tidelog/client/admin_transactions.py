@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tidelog.client.admin_asking import Asking, Outcomes
 from tidelog.client.admin_offsets import ActiveProducer
+from tidelog.client.backoff import Backoff
 from tidelog.client.by_leader import Answer, ask_leaders
 from tidelog.client.coordinators import Coordinators, passing
 from tidelog.client.errors import ClientError, error_code
@@ -71,27 +72,39 @@ class TransactionAdmin(Asking):
         open_for_ms: int = ANY_DURATION,
         pattern: str | None = None,
     ) -> list[ListedTransaction]:
-        """Of the whole cluster, by transactional id. `pattern` is a regular expression (RE2) for the id."""
-        self.client.refresh()
+        """Of the whole cluster, by transactional id. `pattern` is a regular expression (RE2) for the id. What a broker
+        coordinates that dies meanwhile, others do soon: then all are asked again."""
         request = ListTransactionsRequest(
             state_filters=list(states),
             producer_id_filters=list(producer_ids),
             duration_filter=open_for_ms,
             transactional_id_pattern=pattern,
         )
-        found: list[ListedTransaction] = []
-        for broker in sorted(self.client.metadata.nodes):
-            asked = f"list the transactions of broker {broker}"
-            response = self.client.ask(request, asked, node_id=broker, failed=lambda each: each.error_code)
-            self.require(response.error_code, asked)
-            if response.unknown_state_filters:
-                unknown = f"it knows no state {', '.join(response.unknown_state_filters)}"
-                raise ClientError(ErrorCode.INVALID_REQUEST, asked, self.client.name, unknown)
-            found += [
-                ListedTransaction(each.transactional_id, each.producer_id, each.transaction_state, broker)
-                for each in response.transaction_states
-            ]
-        return sorted(found, key=lambda each: each.transactional_id)
+        client = self.client
+        backoff, deadline_ms = Backoff(client.world.entropy), client.now_ms() + client.retry_timeout_ms
+        while True:
+            client.refresh()
+            try:
+                found = [each for broker in sorted(client.metadata.nodes) for each in self._listed_by(broker, request)]
+                return sorted(found, key=lambda each: each.transactional_id)
+            except ClientError as error:
+                if not passing([error.code]) or client.now_ms() >= deadline_ms:
+                    raise
+            client.pause(backoff.next_ms())
+
+    def _listed_by(self, broker: int, request: ListTransactionsRequest) -> list[ListedTransaction]:
+        asked = f"list the transactions of broker {broker}"
+        response = self.client.ask_once(request, asked, broker)
+        if isinstance(response, ClientError):
+            raise response
+        self.require(response.error_code, asked)
+        if response.unknown_state_filters:
+            unknown = f"it knows no state {', '.join(response.unknown_state_filters)}"
+            raise ClientError(ErrorCode.INVALID_REQUEST, asked, self.client.name, unknown)
+        return [
+            ListedTransaction(each.transactional_id, each.producer_id, each.transaction_state, broker)
+            for each in response.transaction_states
+        ]
 
     def describe_transactions(self, transactional_ids: Iterable[str]) -> Outcomes[TransactionDescription]:
         names = list(dict.fromkeys(transactional_ids))

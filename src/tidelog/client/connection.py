@@ -252,13 +252,14 @@ class Connection:
             return  # the connection failed, and told everybody else itself
         assert self._exchange is not None
         try:
-            self._ask_next(self._exchange.send(outcome))
+            request = self._exchange.send(outcome)
         except StopIteration as done:
-            self._exchange = None
             self._renew_ms = self._world.clock.monotonic_ms() + done.value if done.value else None
             self._admit()
         except SecurityFailure as failure:
             self._refused(failure)
+        else:
+            self._ask_next(request)
 
     def _doubt(self) -> str:
         """Said where nothing that we sent was ever answered."""

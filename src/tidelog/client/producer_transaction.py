@@ -91,7 +91,7 @@ class ProducerTransaction:
         if self.state is not State.UNINITIALIZED:
             raise self._wrong("it is initialized once")
         self.identity = self._initialized()
-        self.is_protocol_2 = speaks_protocol_2(self._client, self._transactions.find(self.transactional_id))
+        self.is_protocol_2 = speaks_protocol_2(self._client)
         self.state = State.READY
 
     def _initialized(self) -> Identity:

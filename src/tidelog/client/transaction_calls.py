@@ -52,10 +52,11 @@ class GroupMetadata(NamedTuple):
     instance_id: str | None = None
 
 
-def speaks_protocol_2(client: Client, node_id: int) -> bool:
+def speaks_protocol_2(client: Client) -> bool:
+    """Any broker knows, because it is decided for the whole cluster. The coordinator may be dead."""
     asked = "ask which transaction protocol is in use"
     request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
-    found = client.ask(request, asked, node_id=node_id)
+    found = client.ask(request, asked)
     levels = {each.name: each.max_version_level for each in found.finalized_features}
     return bool(levels.get(FEATURE, 0) >= PROTOCOL_2)
 
@@ -103,7 +104,7 @@ def end_transaction(
 ) -> Identity:
     """With whom the next transaction begins."""
     if is_protocol_2 is None:
-        is_protocol_2 = speaks_protocol_2(client, transactions.find(transactional_id))
+        is_protocol_2 = speaks_protocol_2(client)
     asked = f"{'commit' if commit else 'abort'} the transaction of {transactional_id}"
     request = _end_request(transactional_id, identity, commit)
     version_max = None if is_protocol_2 else OLD_END_TXN
@@ -117,16 +118,15 @@ def end_together(
 ) -> list[str]:
     """Ends many by transactional id, all requests in flight at once. Those that were ended; what went wrong with the
     others, `end_transaction` finds out."""
+    if not identities:
+        return []
     ended: list[str] = []
     answers: list[str] = []
-    protocols: dict[int, bool] = {}
+    version_max = None if speaks_protocol_2(client) else OLD_END_TXN
     sent = 0
     for name, node_id in transactions.find_all(identities).items():
         if isinstance(node_id, ClientError):
             continue
-        if node_id not in protocols:
-            protocols[node_id] = speaks_protocol_2(client, node_id)
-        version_max = None if protocols[node_id] else OLD_END_TXN
 
         def done(outcome: EndTxnResponse | ClientError, name: str = name) -> None:
             answers.append(name)

@@ -103,6 +103,27 @@ def test_a_state_that_the_broker_does_not_know_is_a_mistake(client: ScriptedClie
         Admin(client).list_transactions(["Nonsense"])
 
 
+def test_a_broker_that_dies_while_they_are_listed(client: ScriptedClient) -> None:
+    """Another coordinates what it had; it is gone from the metadata in the end."""
+    gone = ClientError(ErrorCode.NETWORK_EXCEPTION, "", "", "refused")
+    loading = listed()
+    loading.error_code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+    def last(_request: ListTransactionsRequest) -> list_transactions.ListTransactionsResponse:
+        del client.metadata.nodes[2]
+        return loading
+
+    client.answers["ListTransactions"] = [listed(), gone, last, listed(("x", 1))]
+    assert [each.transactional_id for each in Admin(client).list_transactions()] == ["x"]
+    assert [node for node, _, _ in client.asked] == [1, 2, 1, 1]
+
+
+def test_a_cluster_that_stays_unreachable_is_an_error(client: ScriptedClient) -> None:
+    client.answers["ListTransactions"] = [ClientError(ErrorCode.NETWORK_EXCEPTION, "", "", "refused")]
+    with pytest.raises(ClientError, match="refused"):
+        Admin(client).list_transactions()
+
+
 def test_one_that_hangs_is_found_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """A producer that does not tell its coordinator where it writes, and a broker that does not ask."""
     monkeypatch.setattr(producer_transaction, "speaks_protocol_2", lambda *_: False)

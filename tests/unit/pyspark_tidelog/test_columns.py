@@ -1,5 +1,6 @@
 """Arrow columns from decoded rows: nulls of every pattern, constants that are made once, and where batches are cut."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -66,6 +67,18 @@ def test_nothing_is_built_that_was_not_asked_for(monkeypatch: pytest.MonkeyPatch
     assert found.schema.names == list(names)
 
 
+@pytest.fixture
+def _fresh_constants() -> Iterator[None]:
+    """They are as long as the largest batch: who changes that leaves none behind."""
+    cached = (arrow_columns._every_fourth, arrow_columns._constant, arrow_columns._nulls)
+    for each in cached:
+        each.cache_clear()
+    yield
+    for each in cached:
+        each.cache_clear()
+
+
+@pytest.mark.usefixtures("_fresh_constants")
 def test_batches_are_cut_by_bytes_and_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow_columns, "BATCH_BYTES", 1_000)
     monkeypatch.setattr(arrow_columns, "BATCH_ROWS", 4)

@@ -115,7 +115,7 @@ def test_harmless_names_are_accepted(name: str) -> None:
         ("kafka.security.protocol", "TLS", "SASL_SSL"),
         ("kafka.sasl.jaas.config", "secret", "means nothing with security.protocol PLAINTEXT"),
         ("kafka.ssl.truststore.location", "/x", "means nothing with security.protocol PLAINTEXT"),
-        ("kafka.ssl.truststore.password", "secret", "ssl.key.password"),
+        ("kafka.ssl.truststore.password", "secret", "keytool -list -rfc"),
         ("kafka.ssl.cipher.suites", "x", "OpenSSL"),
         ("kafka.sasl.kerberos.service.name", "kafka", "GSSAPI"),
         ("kafka.sasl.oauthbearer.token.endpoint.url", "x", "OAUTHBEARER"),

@@ -1,6 +1,8 @@
 """Which process this is, and that our message comes without a traceback where Spark would send one."""
 
+import gc
 import os
+import subprocess
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -8,7 +10,13 @@ from types import ModuleType
 import pytest
 
 from pyspark_tidelog.errors import TidelogError
-from pyspark_tidelog.spark_process import HIDE_TRACEBACK, PUSHING_FILTERS, is_pushing_filters, message_first
+from pyspark_tidelog.spark_process import (
+    HIDE_TRACEBACK,
+    PUSHING_FILTERS,
+    is_pushing_filters,
+    keep_what_is_imported,
+    message_first,
+)
 from tidelog.client.errors import ClientError
 from tidelog.model.errors import ErrorCode
 
@@ -64,3 +72,23 @@ def test_filters_are_pushed_only_in_the_worker_for_it(monkeypatch: pytest.Monkey
     monkeypatch.delitem(sys.modules, PUSHING_FILTERS)
     run_as(monkeypatch, PUSHING_FILTERS)
     assert is_pushing_filters()
+
+
+@pytest.mark.parametrize(("module", "is_kept"), [("pyspark.daemon", True), ("a_job", False)])
+def test_modules_of_a_worker_are_no_garbage(monkeypatch: pytest.MonkeyPatch, module: str, is_kept: bool) -> None:
+    run_as(monkeypatch, module)
+    keep_what_is_imported.cache_clear()
+    gc.unfreeze()
+    try:
+        keep_what_is_imported()
+        assert (gc.get_freeze_count() > 0) is is_kept
+    finally:
+        gc.unfreeze()
+        keep_what_is_imported.cache_clear()
+
+
+def test_planning_does_not_import_what_reads() -> None:
+    """Half of what a query waits for at its start is imports."""
+    program = "import sys, pyspark_tidelog.stream_reader, pyspark_tidelog.batch_reader\n"
+    program += "sys.exit('pyspark_tidelog.record_batches' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -17,7 +17,7 @@ from tidelog.client.security.security import (
     Security,
     TlsSettings,
 )
-from tidelog.client.security.stores import not_pem
+from tidelog.client.security.stores import converted_by, not_pem
 
 # Name, default, meaning.
 SETTINGS: Final = (
@@ -59,7 +59,7 @@ def security_of(settings: Mapping[str, str]) -> Security:
     followed are refused. SettingError."""
     given = {name: value.strip() for name, value in settings.items() if _is_ours(name)}
     for name in sorted(given.keys() - NAMES):
-        raise SettingError(name, "is not supported", f"known are {', '.join(sorted(NAMES))}")
+        raise _unknown(name, given)
     protocol = given.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in SECURITY_PROTOCOLS:
         raise SettingError(
@@ -72,6 +72,14 @@ def security_of(settings: Mapping[str, str]) -> Security:
 
 def _is_ours(name: str) -> bool:
     return name == "security.protocol" or name.startswith(("ssl.", "sasl."))
+
+
+def _unknown(name: str, given: Mapping[str, str]) -> SettingError:
+    store = name.removesuffix(".password")
+    if store not in ("ssl.truststore", "ssl.keystore"):
+        return SettingError(name, "is not supported", f"known are {', '.join(sorted(NAMES))}")
+    step = converted_by(given.get(f"{store}.location", "STORE"), is_key=store == "ssl.keystore")
+    return SettingError(name, "only stores of Java's have a password, and only PEM is read", step)
 
 
 def _check_in_use(given: Mapping[str, str], protocol: str) -> None:

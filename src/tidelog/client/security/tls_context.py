@@ -33,8 +33,10 @@ def tls_context(settings: TlsSettings) -> ssl.SSLContext:
 
 
 def _trust(context: ssl.SSLContext, trust: Pem) -> None:
+    # As in Java, all that is in a trust store is trusted: one that signs for another authority, a broker's own.
+    context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
     try:
-        context.load_verify_locations(cadata=_read(trust, is_key=False).decode("ascii", "replace"))
+        context.load_verify_locations(cadata=_read(trust, is_key=False).decode("ascii", "ignore"))
     except ssl.SSLError:
         raise SettingError(trust.setting, "holds no certificate that can be read", "see that it is PEM") from None
 

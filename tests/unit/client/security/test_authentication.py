@@ -161,3 +161,18 @@ def test_a_broker_that_lets_everybody_in_without_knowing_the_password() -> None:
 def test_a_broker_without_sasl_requests() -> None:
     broker = SaslBroker(ranges=[(3, 0, 12), (18, 0, 4)])
     assert refusal(broker).code is ErrorCode.UNSUPPORTED_VERSION
+
+
+@pytest.mark.parametrize("is_heard", [False, True])
+def test_a_listener_that_may_want_security_is_a_guess_only_until_it_has_answered(is_heard: bool) -> None:
+    broker = Broker()
+    outcomes: list[Any] = []
+    connection = Connection(broker, NODE, "me")
+    for _ in range(2):
+        connection.send(MetadataRequest(topics=[]), outcomes.append, 1_000)
+    broker.negotiate(connection)
+    if is_heard:
+        broker.answer(broker.request(), metadata())
+        connection.advance(broker.clock.monotonic_ms())
+    broker.receiver.closed("closed by the peer")
+    assert ("is it a listener of security.protocol PLAINTEXT?" in str(outcomes[-1])) is not is_heard

@@ -76,6 +76,12 @@ def test_tls_in_the_settings_themselves_and_of_librdkafka() -> None:
         (TLS | {"sasl.password": "secret"}, "sasl.password", "means nothing with security.protocol SSL"),
         ({"sasl.jaas.config": JAAS}, "sasl.jaas.config", "means nothing with security.protocol PLAINTEXT"),
         ({"ssl.ca.location": "/x"}, "ssl.ca.location", "SASL_SSL"),
+        (TLS | {"ssl.truststore.password": "secret"}, "ssl.truststore.password", "keytool -list -rfc"),
+        (
+            TLS | {"ssl.keystore.password": "secret", "ssl.keystore.location": "/k.jks"},
+            "ssl.keystore.password",
+            "-srckeystore /k.jks",
+        ),
         (TLS | {"ssl.cipher.suites": "x"}, "ssl.cipher.suites", "not supported"),
         (TLS | {"ssl.truststore.type": "JKS", "ssl.truststore.location": "/t.jks"}, "ssl.truststore.type", "keytool"),
         (TLS | {"ssl.keystore.type": "PKCS12", "ssl.keystore.location": "/k"}, "ssl.keystore.type", "openssl pkcs12"),

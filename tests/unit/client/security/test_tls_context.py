@@ -25,7 +25,7 @@ def context_of(**settings: str) -> ssl.SSLContext:
 
 def test_what_is_trusted(tmp_path: Path) -> None:
     path = tmp_path / "trust.pem"
-    path.write_text(f"a comment\n{OURS.pem}another\n{Authority('second').pem}")
+    path.write_text(f"ein Schlüsselbund\n{OURS.pem}another\n{Authority('second').pem}")
     context = context_of(ssl_truststore_location=str(path))
     assert len(context.get_ca_certs()) == 2
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)

@@ -152,6 +152,14 @@ def test_brokers_that_we_do_not_trust(access: Access, shown: tuple[str, str], te
         assert text in str(error_of(broker))
 
 
+def test_a_brokers_own_certificate_may_be_what_is_trusted() -> None:
+    own = Access(Security(TlsSettings(Pem("ssl.truststore.certificates", text=BROKER[0]))))
+    broker = TlsBroker(own)
+    broker.agree()
+    broker.serve(versions(RANGES))
+    assert broker.connection.is_ready
+
+
 def test_without_the_check_of_the_host() -> None:
     broker = TlsBroker(trusting(checks_host=False), OURS.sign("broker", "other"))
     broker.agree()
