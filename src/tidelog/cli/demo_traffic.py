@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> "Plan":
-    from tidelog_pipelines.traffic.generator import Event, Plan
+    from tidelog_pipelines.traffic.generator import Plan
 
     events = options.events if options.seconds is None else max(1, round(options.seconds * options.rate))
     start_ms = options.start or int(time.time() * 1000)
