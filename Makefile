@@ -39,7 +39,8 @@ format: $(STAMP)  ## rewrite the sources as `check` wants them
 	$(BIN)/ruff check -q --fix .
 
 test: check  ## everything that CI runs
-	$(BIN)/pytest -q -n 2 --ignore=tests/unit tests
+	$(BIN)/pytest -q -n 2 --ignore=tests/unit --ignore=tests/spark tests
+	$(BIN)/pytest -q -n 2 --dist loadfile tests/spark
 	TIDELOG_PURE=1 $(BIN)/pytest -q -n 2 tests/unit/records tests/property/records tests/wire/records tests/unit/storage tests/property/storage
 
 bench: $(STAMP)  ## what it costs, beside its peers, in one run

@@ -1,10 +1,10 @@
-"""A driver with executors in processes of their own, two of which are killed with SIGKILL while they write.
+"""A driver with executors in processes of their own, one of which is killed with SIGKILL while it writes.
 
     python -m tests.spark.cluster_driver <bootstrap> <input> <output> <ledger> <scratch>
 
-It copies a topic with the exactly-once sink. In batch 1 an executor dies with half of a task's rows written, in batch 2
-with all of them, before it could say so. Who died is in `<scratch>/killed-<batch>`. Before that a small session tells
-what the sink says to speculation, in `<scratch>/refusal`. None of this is in the product: the sink is subclassed here.
+It copies a topic with the exactly-once sink. In the second batch an executor dies with a good part of a task's rows
+written; which one is in `<scratch>/killed`. Before that a small session tells what the sink says to speculation, in
+`<scratch>/refusal`. None of this is in the product: the sink is subclassed here.
 """
 
 import os
@@ -27,7 +27,9 @@ from pyspark_tidelog.stream_writer import BATCH_ID, StreamWriter
 from pyspark_tidelog.write_task import Written
 
 ROWS_A_BATCH = 600
-IN_THE_MIDDLE, AT_THE_END = 1, 2  # the batches
+ROWS_A_BLOCK = 100  # of Arrow, as the task gets them
+KILLS_IN_BATCH = 1
+KILLS_AFTER_BLOCKS = 2
 
 
 class Killing(DefaultSource):
@@ -49,26 +51,22 @@ class KillingWriter(StreamWriter):
         context = TaskContext.get()
         assert context is not None
         batch = int(context.getLocalProperty(BATCH_ID) or 0)
-        dies = context.partitionId() == 0 and context.attemptNumber() == 0
-        if dies and batch == IN_THE_MIDDLE:
-            iterator = self._dying_after(2, iterator)
-        written = super().write(iterator)
-        if dies and batch == AT_THE_END:
-            self._kill_the_executor(batch)
-        return written
+        if (batch, context.partitionId(), context.attemptNumber()) == (KILLS_IN_BATCH, 0, 0):
+            iterator = self._killed_while_reading(iterator)
+        return super().write(iterator)
 
-    def _dying_after(self, count: int, iterator: Iterator[Any]) -> Iterator[Any]:
-        yield from islice(iterator, count)
-        self._kill_the_executor(IN_THE_MIDDLE)
+    def _killed_while_reading(self, iterator: Iterator[Any]) -> Iterator[Any]:
+        yield from islice(iterator, KILLS_AFTER_BLOCKS)
+        self._kill_the_executor()
 
-    def _kill_the_executor(self, batch: int) -> None:
+    def _kill_the_executor(self) -> None:
         """Of which this worker's parent, the daemon, is a child."""
         status = (Path("/proc") / str(os.getppid()) / "stat").read_text()
         executor = int(status.rpartition(")")[2].split()[1])
         assert b"CoarseGrainedExecutorBackend" in (Path("/proc") / str(executor) / "cmdline").read_bytes()
-        (Path(self._scratch) / f"killed-{batch}").write_text(str(executor))
+        (Path(self._scratch) / "killed").write_text(str(executor))
         os.kill(executor, signal.SIGKILL)
-        signal.pause()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def own_spark_home(scratch: Path) -> None:
@@ -99,14 +97,18 @@ def copy(spark: SparkSession, server: dict[str, str], read: str, written: str, l
 
 
 def main(bootstrap: str, read: str, written: str, ledger: str, directory: str) -> None:
-    from tests.spark.sessions import session
+    from tests.spark.sessions import JVM, session
 
     scratch, server = Path(directory), {"kafka.bootstrap.servers": bootstrap}
     own_spark_home(scratch)
     small = session(scratch, "local[1]", spark_speculation="true")
     (scratch / "refusal").write_text(refusal_of_speculation(small, server, written))
     small.stop()
-    executors = {"spark_executor_memory": "512m", "spark_sql_execution_arrow_maxRecordsPerBatch": "100"}
+    executors = {
+        "spark_executor_memory": "512m",
+        "spark_executor_extraJavaOptions": JVM,
+        "spark_sql_execution_arrow_maxRecordsPerBatch": str(ROWS_A_BLOCK),
+    }
     spark = session(scratch, "local-cluster[2,1,1024]", spark_speculation="false", **executors)
     copy(spark, server, read, written, ledger, scratch)
     spark.stop()

@@ -1,11 +1,11 @@
-"""Executors in processes of their own, some of them killed while they write: what is committed is there once."""
+"""Executors in processes of their own, one of them killed while it writes: what is committed is there once."""
 
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.spark.cluster_driver import AT_THE_END, IN_THE_MIDDLE, ROWS_A_BATCH
+from tests.spark.cluster_driver import ROWS_A_BATCH
 from tests.spark.sink_driving import values
 
 from tidelog.client.admin import Admin
@@ -14,18 +14,17 @@ from tidelog.client.consumer import Consumer
 from tidelog.client.producer import Producer
 from tidelog.client.record import EARLIEST
 
-ROWS = 4 * ROWS_A_BATCH
+ROWS = 3 * ROWS_A_BATCH
 DRIVER_S_MAX = 300
 
 
-def test_killed_executors(bootstrap: str, kafka_topic: Callable[..., str], topic: str, tmp_path: Path) -> None:
+def test_a_killed_executor(bootstrap: str, kafka_topic: Callable[..., str], topic: str, tmp_path: Path) -> None:
     places = kafka_topic("input", partitions=2), kafka_topic("output", partitions=3)
     sent = fill(bootstrap, places[0])
     program = [sys.executable, "-m", "tests.spark.cluster_driver", bootstrap, *places, topic, str(tmp_path)]
     ran = subprocess.run(program, capture_output=True, text=True, timeout=DRIVER_S_MAX, check=False)
     assert ran.returncode == 0, ran.stderr[-5000:]
-    killed = {(tmp_path / f"killed-{batch}").read_text() for batch in (IN_THE_MIDDLE, AT_THE_END)}
-    assert len(killed) == 2
+    assert int((tmp_path / "killed").read_text()) > 1
     assert values(bootstrap, places[1]) == sent
     assert len(all_written(bootstrap, places[1])) > ROWS, "nothing was written twice: the kill came too early"
     with Client(bootstrap) as client:
