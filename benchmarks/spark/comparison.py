@@ -10,6 +10,7 @@ once, for the connector's jars.
 """
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from benchmarks.spark.bench import FULL, QUICK, Bench, Sizes
 from benchmarks.spark.plot import draw
 
 PLOT = Path("build/bench/spark.png")
+TERMINATED = 143
 PARTS: dict[str, Callable[[Bench], None]] = {
     "batch1": batch.one_core,
     "columns": batch.few_columns,
@@ -66,6 +68,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # by way of every `with`: nothing is left running
     missed = main()
     show_bars()
     sys.exit(missed)

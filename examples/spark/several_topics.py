@@ -1,4 +1,4 @@
-"""One micro-batch to several topics, exactly once and visible together, and to Parquet: `write_exactly_once` in
+"""One micro-batch to several topics and to Parquet, every row once in each: `write_exactly_once` and `write_batch` in
 `foreachBatch`.
 
     tidelog spark-submit examples/spark/several_topics.py --bootstrap-server localhost:9092 \\
@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from pyspark_tidelog.foreach import write_exactly_once
+from pyspark_tidelog.lake import write_batch
 
 
 def batch_writer(bootstrap: str, booked: str, alerts: str, lake: str) -> Callable[[DataFrame, int], None]:
@@ -21,8 +22,8 @@ def batch_writer(bootstrap: str, booked: str, alerts: str, lake: str) -> Callabl
     def write(batch: DataFrame, batch_id: int) -> None:
         payments = batch.selectExpr("key", "cast(value AS string) AS value")
         large = payments.where("cast(value AS int) >= 1000")
-        payments.write.mode("overwrite").parquet(f"{lake}/batch={batch_id}")  # again: the same rows, in the same place
         write_exactly_once({booked: payments, alerts: large}, batch_id, server)
+        write_batch(payments, lake, batch_id, name="payments")
 
     return write
 

@@ -12,9 +12,10 @@ from pyspark_tidelog.cluster import ClusterView
 from pyspark_tidelog.options import SourceOptions
 from pyspark_tidelog.reading import input_partitions, read_partition
 from pyspark_tidelog.spark_process import is_pushing_filters, message_first
+from pyspark_tidelog.worker_socket import PartOfCommand
 
 
-class BatchReader(DataSourceReader):
+class BatchReader(PartOfCommand, DataSourceReader):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._predicates: tuple[object, ...] = ()

@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter
 from pyspark_tidelog.sink_commit import SinkCommit
 from pyspark_tidelog.sink_options import SinkOptions
 from pyspark_tidelog.spark_process import message_first
+from pyspark_tidelog.worker_socket import PartOfCommand
 from pyspark_tidelog.write_task import Scope, Written, clean_id, write_rows
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import WriterCommitMessage
 
 
-class BatchWriter(DataSourceArrowWriter):
+class BatchWriter(PartOfCommand, DataSourceArrowWriter):
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
         self._run_id = uuid.uuid4().hex

@@ -2,12 +2,12 @@
 
     def write(batch, batch_id):
         write_exactly_once({"sales": sales(batch), "alerts": alerts(batch)}, batch_id, options)
-        archive(batch, batch_id)          # the lake knows batch ids too: a batch that is there is not written again
+        write_batch(batch, "/lake/orders", batch_id, name="orders")  # of pyspark_tidelog.lake: it knows batches too
 
     orders.writeStream.foreachBatch(write).option("checkpointLocation", ...).start()
 
 The topics of one call become visible together. A batch that Spark tries again, after whatever failed, is found in the
-ledger and not written again; its rows are not even computed.
+ledger and not written again. Its rows are computed nevertheless: there may be state to store.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Final
 from pyspark_tidelog.errors import SinkError
 from pyspark_tidelog.sink_commit import finish_if_decided
 from pyspark_tidelog.sink_options import Guarantee, sink_options
+from pyspark_tidelog.spark_batches import compute, query_of
 from pyspark_tidelog.speculation import refuse_in_session
-from pyspark_tidelog.stream_writer import QUERY_ID
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 FORMAT: Final = "tidelog"
 COLUMNS: Final = ("key", "value", "partition", "headers")
@@ -40,14 +40,16 @@ def write_exactly_once(
     apart."""
     frame = _by_topic(frames) if isinstance(frames, Mapping) else frames
     refuse_in_session(frame.sparkSession)
-    query = query_id or _query_id(frame.sparkSession)
+    query = query_id or query_of(frame.sparkSession, "write_exactly_once")
     named = {
         **options,
         "deliveryGuarantee": Guarantee.EXACTLY_ONCE.value,
         "exactlyOnceQuery": f"{query}.{name}" if name else query,
         "exactlyOnceBatch": str(batch_id),
     }
-    if not finish_if_decided(sink_options(named)):
+    if finish_if_decided(sink_options(named)):
+        compute(frame)
+    else:
         frame.write.format(FORMAT).mode("append").options(**named).save()
 
 
@@ -66,12 +68,3 @@ def _by_topic(frames: "Mapping[str, DataFrame]") -> "DataFrame":
             raise SinkError(f"column `{unknown[0]}` would not be written", f"topic {topic}", step)
         named.append(frame.select(*kept, functions.lit(topic).alias("topic")))
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), named)
-
-
-def _query_id(session: "SparkSession") -> str:
-    context = getattr(session, "_sc", None)  # a client of Spark Connect has none
-    found = None if context is None else context.getLocalProperty(QUERY_ID)
-    if found is None:
-        what = "it is not known which query writes: Spark says so in foreachBatch only, and not through Spark Connect"
-        raise SinkError(what, "", "give write_exactly_once a query_id that is the same over restarts")
-    return str(found)

@@ -40,10 +40,11 @@ def input_partitions(tasks: Sequence[FetchTask]) -> list[InputPartition]:
     return [TaskPartition(task, shared) for task in tasks]
 
 
-def read_partition(partition: InputPartition) -> Iterator[Any]:
-    """Arrow record batches. Spark makes up a partition of None where there is nothing to read. What reads them is
-    imported here: the processes that plan come this far too, and a query starts the later for all that they import."""
-    task: FetchTask | None = partition.value
+def read_partition(partition: InputPartition | None) -> Iterator[Any]:
+    """Arrow record batches. Where there is nothing to read, Spark makes up a partition of None (4.1: it is None). What
+    reads them is imported here: the processes that plan come this far too, and a query starts the later for all that
+    they import."""
+    task: FetchTask | None = None if partition is None else partition.value
     if task is None:
         return
     from pyspark_tidelog.record_batches import record_batches

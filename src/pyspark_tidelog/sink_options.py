@@ -20,9 +20,9 @@ class Guarantee(Enum):
 
 
 _GUARANTEE = """\
-`exactly-once`: each batch is visible once to consumers that read committed, whatever fails. `at-least-once`: as \
-Spark's own connector, a batch that is tried again is there again. Without it: exactly-once where the cluster has \
-transactions"""
+`exactly-once`: each batch is visible once to consumers that read committed, whatever fails; `spark.speculation` is \
+refused. `at-least-once`: as Spark's own connector, a batch that is tried again is there again. Without it: \
+exactly-once where the cluster has transactions"""
 _LOST = """\
 the number of a batch of which the sink says that part of it is lost (its transactions timed out after they were to be \
 committed): go on without that part"""

@@ -25,12 +25,13 @@ from pyspark_tidelog.options import SourceOptions
 from pyspark_tidelog.reading import input_partitions, read_partition
 from pyspark_tidelog.spark_process import hide_traceback, message_first
 from pyspark_tidelog.stream_plan import StreamPlan
+from pyspark_tidelog.worker_socket import PartOfCommand
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
 
 
-class StreamReader(DataSourceStreamReader):
+class StreamReader(PartOfCommand, DataSourceStreamReader):
     """What is the same in all versions."""
 
     def __init__(self, options: SourceOptions) -> None:

@@ -13,6 +13,7 @@ from pyspark_tidelog.errors import SinkError
 from pyspark_tidelog.sink_commit import SinkCommit
 from pyspark_tidelog.sink_options import SinkOptions
 from pyspark_tidelog.spark_process import message_first
+from pyspark_tidelog.worker_socket import PartOfCommand
 from pyspark_tidelog.write_task import Scope, Written, clean_id, write_rows
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ BATCH_ID: Final = "streaming.sql.batchId"
 RUN_ID: Final = "spark.jobGroup.id"  # Spark groups a query's jobs by its run id, new with each start
 
 
-class StreamWriter(DataSourceStreamArrowWriter):
+class StreamWriter(PartOfCommand, DataSourceStreamArrowWriter):
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
 

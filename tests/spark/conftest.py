@@ -1,7 +1,8 @@
 """One Spark session and one broker for all tests of a worker: both take seconds to start.
 
 `spark` is the session, `bootstrap` the broker's address, `topic` a name that no other test uses, `checkpoint` an empty
-directory. A test that kills a broker takes one of its own (`tidelog.testing.broker`).
+directory; `official_connector` is for tests that compare with Spark's own. A test that kills a broker takes one of its
+own (`tidelog.testing.broker`).
 """
 
 import socket
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.spark.connector_jars import why_no_connector
 from tests.spark.sessions import session
 
 from tidelog.testing import Broker
@@ -22,6 +24,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     made = session(tmp_path_factory.mktemp("spark"))
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="session")
+def official_connector() -> None:
+    """For tests that compare with it."""
+    missing = why_no_connector()
+    if missing is not None:
+        pytest.skip(f"SPARK'S OWN KAFKA CONNECTOR IS NOT HERE, OURS WAS NOT COMPARED WITH IT: {missing}")
 
 
 @pytest.fixture

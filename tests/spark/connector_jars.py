@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pyspark
 from tests.interop.apache.jars import FETCH_SECONDS_MAX, ApacheMissing, exclusive
 
 CONNECTOR_OF = "4.2."  # its classes need those of this Spark
@@ -21,6 +22,17 @@ ARTIFACTS = (
 
 def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tidelog"
+
+
+def why_no_connector() -> str | None:
+    """What stands in the way of comparing with it; None where nothing does."""
+    if not pyspark.__version__.startswith(CONNECTOR_OF):
+        return f"it is for Spark {CONNECTOR_OF}x, and this is {pyspark.__version__}"
+    try:
+        connector_jars()
+    except ApacheMissing as missing:
+        return str(missing)
+    return None
 
 
 def connector_jars() -> list[Path]:
@@ -37,6 +49,9 @@ def _fetch(artifact: str, directory: Path) -> None:
     if shutil.which("mvn") is None:
         raise ApacheMissing("there is no `mvn` on the path, and Spark's connector has not been fetched before")
     command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={directory}"]
-    outcome = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS_MAX)
+    try:
+        outcome = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_SECONDS_MAX)
+    except subprocess.TimeoutExpired as late:
+        raise ApacheMissing(f"Maven took more than {FETCH_SECONDS_MAX} s for {artifact}") from late
     if outcome.returncode:
         raise ApacheMissing(f"Maven could not fetch {artifact}: {(outcome.stdout + outcome.stderr)[-500:]}")

@@ -1,8 +1,8 @@
 """A Spark session for tests: small, quick to start, and with our source found by its name, as for a user.
 
 The JVM's classes come from an archive (AppCDS) that the first run leaves in the cache: it starts in a third of the
-time. Spark's own Kafka connector is on the class path, because tests compare with it; with another version of Spark
-than its own it is not, and those tests fail.
+time. Spark's own Kafka connector is on the class path, because tests compare with it. Where it can not be had the
+session starts without, and those tests are skipped (fixture `official_connector`).
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 from tests.interop.apache.jars import exclusive
-from tests.spark.connector_jars import CONNECTOR_OF, cache_directory, connector_jars
+from tests.spark.connector_jars import cache_directory, connector_jars, why_no_connector
 
 # The compiler that is quick, not the one that is good; one collector thread: two cores are shared with brokers.
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto"
@@ -41,16 +41,19 @@ def session(scratch: Path, master: str = "local[2]", jvm: str = "", **settings: 
     environment()
     builder = SparkSession.builder.master(master).appName("tidelog tests")
     named = {name.replace("_", "."): value for name, value in settings.items()}
-    for name, value in {**SETTINGS, "spark.sql.warehouse.dir": str(scratch), **named}.items():
+    given = {**SETTINGS, **connector_settings(), "spark.sql.warehouse.dir": str(scratch), **named}
+    for name, value in given.items():
         builder = builder.config(name, value)
     builder = builder.config(
         "spark.driver.extraJavaOptions", f"{jvm or JVM + ' ' + _archive()} -Dderby.system.home={scratch}"
     )
-    if pyspark.__version__.startswith(CONNECTOR_OF):
-        builder = builder.config("spark.jars", ",".join(map(str, connector_jars())))
     made = builder.getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     return made
+
+
+def connector_settings() -> dict[str, str]:
+    return {} if why_no_connector() else {"spark.jars": ",".join(map(str, connector_jars()))}
 
 
 def _archive() -> str:

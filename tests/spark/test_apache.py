@@ -14,14 +14,16 @@ from tests.interop.apache.jars import ApacheMissing, fetch_jars
 from tests.spark.apache_cluster import ApacheCluster, ApacheNode, apache_cluster
 from tests.spark.rows import OFFICIAL, OURS, create, plain, produce_a_bit_of_everything, produce_in_transactions, read
 from tests.spark.sink_driving import Run, expected
+from tests.spark.test_read_broker import task_of
 
+from pyspark_tidelog.record_batches import record_batches
 from pyspark_tidelog.sink_commit import SinkCommit
 from pyspark_tidelog.two_phase import Step
 from tidelog.client.client import Client
 from tidelog.client.coordinators import CoordinatorKind, Coordinators
 
 RECORDS = 12_000
-A_BATCH = 1_200
+A_BATCH = 2_000
 WAIT_S = 240
 
 
@@ -53,14 +55,28 @@ def three(three_nodes: ApacheCluster) -> ApacheCluster:
 
 
 def fill(bootstrap: str, topic: str, partitions: int) -> None:
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000})
+    """In so many record batches that one fetch does not get them all."""
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "batch.num.messages": 500})
     for number in range(RECORDS):
         producer.produce(topic, b"%d" % number, partition=number % partitions)
     assert producer.flush(60) == 0
 
 
-def committed(bootstrap: str, topic: str, partitions: int) -> list[bytes]:
-    """What a consumer that nobody here wrote sees under read_committed, to the end."""
+def committed(bootstrap: str, topic: str, count: int) -> list[bytes]:
+    """What is there under read_committed in two partitions, once there are so many at least: Kafka answers an EndTxn
+    before its markers are written."""
+    found: list[bytes] = []
+
+    def are_there() -> bool:
+        found[:] = to_the_end(bootstrap, topic, 2)
+        return len(found) >= count
+
+    wait_for(are_there)
+    return found
+
+
+def to_the_end(bootstrap: str, topic: str, partitions: int) -> list[bytes]:
+    """As a consumer sees it that nobody here wrote."""
     settings = {"bootstrap.servers": bootstrap, "group.id": "check", "isolation.level": "read_committed"}
     consumer = Consumer({**settings, "enable.partition.eof": True, "auto.offset.reset": "earliest"})
     consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
@@ -85,6 +101,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.usefixtures("official_connector")
 def test_reads_the_same_as_the_official_connector(spark: SparkSession, one: str) -> None:
     create(one, "everything", 3, 1)
     create(one, "transactions", 1, 1)
@@ -104,11 +121,12 @@ def test_a_stream_is_written_exactly_once(spark: SparkSession, one: str, tmp_pat
     fill(one, "in", 2)
     checkpoint = tmp_path / "checkpoint"
     for _ in range(2):
-        copy(stream(spark, one, "in", maxOffsetsPerTrigger="5000"), one, "out", checkpoint).awaitTermination(WAIT_S)
+        query = copy(stream(spark, one, "in", maxOffsetsPerTrigger="5000"), one, "out", checkpoint)
+        assert query.awaitTermination(WAIT_S)
         last = max((checkpoint / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
         last.unlink()
         (last.parent / f".{last.name}.crc").unlink()
-    assert Counter(committed(one, "out", 2)) == Counter(b"%d" % number for number in range(RECORDS))
+    assert Counter(committed(one, "out", RECORDS)) == Counter(b"%d" % number for number in range(RECORDS))
 
 
 def test_a_leader_dies_in_the_middle_of_a_read(
@@ -128,9 +146,21 @@ def test_a_leader_dies_in_the_middle_of_a_read(
     killed: list[int] = []
     reading = stream(spark, three.bootstrap, topic, maxOffsetsPerTrigger=str(A_BATCH))
     query = reading.writeStream.foreachBatch(count).option("checkpointLocation", str(tmp_path / "checkpoint"))
-    query.trigger(availableNow=True).start().awaitTermination(WAIT_S)
+    assert query.trigger(availableNow=True).start().awaitTermination(WAIT_S)
     assert killed
     assert seen == Counter(range(RECORDS))
+
+
+def test_a_leader_dies_in_the_middle_of_a_task(three: ApacheCluster, topic: str) -> None:
+    """Without a JVM of Spark's: between two fetches."""
+    create(three.bootstrap, topic, 1, 3)
+    fill(three.bootstrap, topic, 1)
+    batches = record_batches(task_of(three.bootstrap, topic, 0, RECORDS, columns=("offset",), retry_timeout_ms=60_000))
+    found = next(batches).column("offset").to_pylist()
+    assert len(found) < RECORDS / 2
+    three.leader(topic).kill()
+    found += [offset for batch in batches for offset in batch.column("offset").to_pylist()]
+    assert found == list(range(RECORDS))
 
 
 def test_a_broker_dies_while_the_sink_writes(
@@ -147,7 +177,8 @@ def test_a_broker_dies_while_the_sink_writes(
     wait_for(lambda: len(query.recentProgress) > 3 or not query.isActive)
     three.revive()
     assert query.awaitTermination(WAIT_S)
-    assert Counter(committed(three.bootstrap, topic, 2)) == Counter(b"%d" % number for number in range(RECORDS))
+    found = committed(three.bootstrap, topic, RECORDS)
+    assert Counter(found) == Counter(b"%d" % number for number in range(RECORDS))
 
 
 def test_brokers_die_between_the_steps_of_a_commit(three: ApacheCluster, topic: str) -> None:
@@ -172,7 +203,8 @@ def test_brokers_die_between_the_steps_of_a_commit(three: ApacheCluster, topic: 
         made.before, made.then = step, victim(ended.transactional_id).kill
         made.commit()
         three.revive()
-    assert sorted(committed(three.bootstrap, topic, 2)) == expected(*range(len(victims) + 1))
+    wanted = expected(*range(len(victims) + 1))
+    assert sorted(committed(three.bootstrap, topic, len(wanted))) == wanted
 
 
 class Interrupted(SinkCommit):

@@ -15,6 +15,8 @@ from tests.spark.rows import (
     read,
 )
 
+pytestmark = pytest.mark.usefixtures("official_connector")
+
 
 def test_both_read_the_same_rows(spark: SparkSession, bootstrap: str, topic: str) -> None:
     create(bootstrap, topic, 3)

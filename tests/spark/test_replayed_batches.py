@@ -3,11 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from tests.spark.sink_driving import values
+from tests.spark.source_steps import batch as read_batch
 from tests.spark.source_steps import produce
 
 from pyspark_tidelog.foreach import write_exactly_once
+from pyspark_tidelog.lake import audit, write_batch
 
 TIMEOUT_S = 120
 
@@ -49,3 +53,61 @@ def test_the_state_of_a_batch_that_is_not_written_again(
     produce(bootstrap, source, ["tide"])
     run(lines, write, checkpoint, "update")
     assert values(bootstrap, target) == [b"log 1", b"tide 2", b"tide 3"]
+
+
+class Stopped(Exception):
+    """In the place of a crash."""
+
+
+@pytest.mark.parametrize("is_lake_first", [False, True])
+def test_a_topic_and_the_lake_in_one_batch(
+    spark: SparkSession,
+    bootstrap: str,
+    checkpoint: str,
+    kafka_topic: Callable[..., str],
+    tmp_path: Path,
+    is_lake_first: bool,
+) -> None:
+    """The first attempt stops between the two writes, and finds one of them when it is tried again; then both."""
+    source, target, lake = kafka_topic("payments", partitions=2), kafka_topic("booked"), str(tmp_path / "lake")
+    stops = [False, True]
+    columns = (
+        "partition",
+        "offset",
+        "timestamp",
+        "cast(cast(value AS string) AS int) AS amount",
+        "array(offset) AS many",
+    )
+
+    def to_topic(batch: DataFrame, batch_id: int) -> None:
+        write_exactly_once({target: batch.select("value")}, batch_id, {"kafka.bootstrap.servers": bootstrap})
+
+    def to_lake(batch: DataFrame, batch_id: int) -> None:
+        write_batch(batch.selectExpr(*columns), lake, batch_id, name="payments")
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        first, second = (to_lake, to_topic) if is_lake_first else (to_topic, to_lake)
+        first(batch, batch_id)
+        if stops and stops.pop():
+            raise Stopped
+        second(batch, batch_id)
+
+    def check(amounts: list[int]) -> None:
+        assert values(bootstrap, target) == sorted(b"%d" % each for each in amounts)
+        kept = spark.read.parquet(lake)
+        assert sorted(row.amount for row in kept.collect()) == sorted(amounts)
+        given = read_batch(spark, bootstrap, subscribe=source).selectExpr(*columns)
+        assert kept.exceptAll(given).count() == given.exceptAll(kept).count() == 0
+        assert audit(lake) == []
+
+    for partition in range(2):
+        produce(bootstrap, source, [str(each) for each in range(partition * 20, partition * 20 + 20)], partition)
+    payments = read(spark, bootstrap, source)
+    with pytest.raises(PySparkException, match="Stopped"):
+        run(payments, write, checkpoint)
+    run(payments, write, checkpoint)
+    check(list(range(40)))
+    forget_last_commit(checkpoint)
+    produce(bootstrap, source, ["40"])
+    run(payments, write, checkpoint)
+    check(list(range(41)))

@@ -42,6 +42,7 @@ def copy(spark: SparkSession, bootstrap: str, topics: tuple[str, str], ledger: s
     query.awaitTermination()
 
 
+@pytest.mark.usefixtures("official_connector")
 def test_a_batch_job_as_the_official_connector_reads_it(
     spark: SparkSession, bootstrap: str, places: tuple[str, str]
 ) -> None:

@@ -12,10 +12,13 @@ What lies in the directory:
 
 Spark and pyarrow pass over names that begin with an underscore, so that a reader of the directory sees what is decided
 on and nothing else. The order in which things become durable is in committing.py.
+
+Rows of a DataFrame get into a directory of the same kind with `write_batch`, beside `write_exactly_once` (rows.py).
 """
 
 from pyspark_tidelog.lake.archiving import archive, commit_batches, start_archive
 from pyspark_tidelog.lake.auditing import archived_until, audit
 from pyspark_tidelog.lake.errors import LakeError
+from pyspark_tidelog.lake.rows import write_batch
 
-__all__ = ["archive", "start_archive", "commit_batches", "audit", "archived_until", "LakeError"]
+__all__ = ["archive", "start_archive", "commit_batches", "write_batch", "audit", "archived_until", "LakeError"]

@@ -2,16 +2,12 @@
 row. Attempts do not meet: each has a file name of its own, and only one that is named in a row is ever committed.
 """
 
-import uuid
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pyspark_tidelog.fetch_task import FetchTask
-from pyspark_tidelog.lake.files import LocalFiles
-from pyspark_tidelog.lake.layout import ArchivedRange, staging_directory
-from pyspark_tidelog.lake.parquet_settings import ParquetSettings
-from pyspark_tidelog.lake.parquet_writing import write_parquet
+from pyspark_tidelog.lake.layout import ArchivedRange
+from pyspark_tidelog.lake.staging import ArchiveSettings, stage
 from pyspark_tidelog.record_batches import record_batches
 from tidelog.model.ids import format_uuid
 
@@ -25,13 +21,6 @@ if TYPE_CHECKING:
 COLUMNS: Final = ("key", "value", "offset", "timestamp", "timestampType", "headers")
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveSettings:
-    directory: str
-    name: str
-    parquet: ParquetSettings
-
-
 def archived(
     task: FetchTask, settings: ArchiveSettings, fetch: "Fetch" = record_batches
 ) -> Iterator[tuple[object, ...]]:
@@ -41,29 +30,18 @@ def archived(
 
 
 def archive_range(task: FetchTask, settings: ArchiveSettings, batches: Iterable["pa.RecordBatch"]) -> ArchivedRange:
-    files = LocalFiles(settings.directory)
-    staging = staging_directory(settings.name)
-    path = f"{staging}/{uuid.uuid4().hex}.parquet"
-    files.make_directory(staging)
-    try:
-        written = write_parquet(files.root / path, batches, settings.parquet, _footer(task))
-        if written.rows:
-            files.sync(path)
-            files.sync_directory(staging)
-    except BaseException:
-        files.remove(path)
-        raise
+    staged = stage(settings, batches, _footer(task))
     return ArchivedRange(
         topic=task.topic,
         topic_id=None if task.topic_id is None else format_uuid(task.topic_id),
         partition=task.partition,
         from_offset=task.start,
         until_offset=task.end,
-        rows=written.rows,
-        bytes=files.size(path) if written.rows else 0,
-        path=path if written.rows else None,
-        min_timestamp_ms=written.min_timestamp_ms,
-        max_timestamp_ms=written.max_timestamp_ms,
+        rows=staged.written.rows,
+        bytes=staged.bytes,
+        path=staged.path,
+        min_timestamp_ms=staged.written.min_timestamp_ms,
+        max_timestamp_ms=staged.written.max_timestamp_ms,
     )
 
 

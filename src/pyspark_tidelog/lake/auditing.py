@@ -8,6 +8,7 @@ from pyspark_tidelog.lake.layout import (
     INTENTS,
     MANIFESTS,
     ArchivedRange,
+    WrittenPart,
     parse_file_name,
     parse_partition_directory,
     partition_directory,
@@ -38,28 +39,33 @@ def audit(directory: str) -> list[str]:
     """What is wrong, a line each: files that are missing, or that nobody has committed; offsets that are there twice,
     or in no batch; batches that are decided on and not done (start the query again to have them finished)."""
     files = LocalFiles(directory)
-    ranges = [each for manifest in manifests(files) for each in manifest.ranges]
+    batches = list(manifests(files))
+    ranges = [each for batch in batches for each in batch.ranges]
+    committed = [each for batch in batches for each in batch.files]
     unfinished = [f"{INTENTS}/{name}: decided on, not done" for name in files.names(INTENTS) if name.endswith(".json")]
-    return [*unfinished, *_missing(files, ranges), *_unknown(files, ranges), *_seams(ranges)]
+    return [*unfinished, *_missing(files, committed), *_unknown(files, committed), *_seams(ranges)]
 
 
-def _missing(files: LakeFiles, ranges: list[ArchivedRange]) -> Iterator[str]:
-    for each in ranges:
-        if each.path is None:
-            continue
+def _missing(files: LakeFiles, committed: list[ArchivedRange | WrittenPart]) -> Iterator[str]:
+    for each in committed:
         if not files.exists(each.final_path):
             yield f"{each.final_path}: missing"
         elif (size := files.size(each.final_path)) != each.bytes:
             yield f"{each.final_path}: {size} bytes, committed with {each.bytes}"
 
 
-def _unknown(files: LakeFiles, ranges: list[ArchivedRange]) -> Iterator[str]:
-    known = {each.final_path for each in ranges}
+def _unknown(files: LakeFiles, committed: list[ArchivedRange | WrittenPart]) -> Iterator[str]:
+    known = {each.final_path for each in committed}
+    for path in _data_files(files):
+        if path not in known:
+            yield f"{path}: in no manifest"
+
+
+def _data_files(files: LakeFiles) -> Iterator[str]:
+    yield from (name for name in files.names("") if name.endswith(".parquet"))
     for place in _partitions(files):
-        for name in files.names(partition_directory(*place)):
-            path = f"{partition_directory(*place)}/{name}"
-            if path not in known:
-                yield f"{path}: in no manifest"
+        directory = partition_directory(*place)
+        yield from (f"{directory}/{name}" for name in files.names(directory))
 
 
 def _seams(ranges: list[ArchivedRange]) -> Iterator[str]:

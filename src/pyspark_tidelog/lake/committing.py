@@ -26,12 +26,14 @@ from pyspark_tidelog.lake.layout import (
     INTENTS,
     MANIFESTS,
     ArchivedRange,
+    WrittenPart,
     intent_path,
     manifest_path,
     parse_file_name,
     staging_directory,
 )
-from pyspark_tidelog.lake.manifest import Manifest, coverage, parse_manifest, topic_ids
+from pyspark_tidelog.lake.manifest import Manifest, parse_manifest
+from pyspark_tidelog.lake.refusals import require_one_kind, require_same, require_same_query, require_staged
 
 
 @dataclass(slots=True)
@@ -43,17 +45,33 @@ class Committer:
 
     def commit(self, batch_id: int, ranges: Sequence[ArchivedRange]) -> Manifest:
         """Put these staged files into the archive; for a batch that is there already, nothing but the cleaning."""
+        in_order = tuple(sorted(ranges, key=lambda each: each.final_path))
+        return self._commit(Manifest(self.name, batch_id, in_order))
+
+    def commit_rows(self, query_id: str, batch_id: int, parts: Sequence[WrittenPart]) -> Manifest:
+        """The same, for files with rows of a DataFrame."""
+        return self._commit(Manifest(self.name, batch_id, parts=tuple(parts), query_id=query_id))
+
+    def done_by(self, query_id: str, batch_id: int) -> Manifest | None:
+        """The batch, if nothing is left to do for it: it is there, or was decided on and is finished now."""
         self.recover()
         manifest = self._done(batch_id)
-        if manifest is None:
-            manifest = Manifest(self.name, batch_id, tuple(sorted(ranges, key=lambda each: each.final_path)))
-            self._require_new(manifest)
-            self._intend(manifest)
-            self._finish(manifest)
-        else:
-            _require_same(manifest, ranges)
-        self._clean()
+        if manifest is not None:
+            require_same_query(manifest, query_id)
+            self._clean()
         return manifest
+
+    def _commit(self, wanted: Manifest) -> Manifest:
+        self.recover()
+        done = self._done(wanted.batch_id)
+        if done is None:
+            self._require_new(wanted)
+            self._intend(wanted)
+            self._finish(wanted)
+        else:
+            require_same(done, wanted)
+        self._clean()
+        return done or wanted
 
     def recover(self) -> None:
         """Finish what this query had decided on when its driver died. Others may be alive, and at it themselves."""
@@ -71,6 +89,7 @@ class Committer:
         return parse_manifest(self.files.read(path), path) if self.files.exists(path) else None
 
     def _intend(self, manifest: Manifest) -> None:
+        self._make(staging_directory(self.name))  # a task syncs the names in it, and not its own
         self._make(INTENTS)
         path = intent_path(manifest.name, manifest.batch_id)
         self.files.write(f"{path}.new", manifest.to_bytes())
@@ -91,7 +110,7 @@ class Committer:
         self.files.sync_directory(f"{MANIFESTS}/{manifest.name}")
         self.files.sync_directory(INTENTS)
 
-    def _place(self, each: ArchivedRange, manifest: Manifest) -> None:
+    def _place(self, each: ArchivedRange | WrittenPart, manifest: Manifest) -> None:
         assert each.path is not None
         self._make(each.directory)
         if self.files.exists(each.path):
@@ -100,16 +119,16 @@ class Committer:
             intent = intent_path(manifest.name, manifest.batch_id)
             raise LakeError(
                 f"batch {manifest.batch_id} of {manifest.name} is decided on, but its file {each.path} is gone",
-                f"offsets {each.from_offset} to {each.until_offset} of {each.place}",
+                each.contents,
                 f"restore the file, or remove {intent} to have the batch written anew",
             )
-        if each.directory in self._ends:  # else nobody has looked yet what is there
+        if isinstance(each, ArchivedRange) and each.directory in self._ends:  # else nobody has looked yet what is there
             self._ends[each.directory] = max(self._ends[each.directory], each.until_offset)
 
     def _make(self, directory: str) -> None:
         """Durable with all that is above it, even if a driver that died had made it and synced nothing."""
-        if directory in self._made:
-            return
+        if not directory or directory in self._made:
+            return  # that of the archive itself is there since a task has staged its file
         self.files.make_directory(directory)
         parts = directory.split("/")
         for depth in range(len(parts)):
@@ -121,8 +140,15 @@ class Committer:
             if before.directory == after.directory and after.from_offset < before.until_offset:
                 what = f"two tasks of batch {manifest.batch_id} archived offset {after.from_offset} of {after.place}"
                 raise LakeError(what, manifest.name)
-        for each in manifest.files:
-            self._require_absent(each)
+        require_one_kind(self.files, manifest)
+        require_staged(self.files, manifest)
+        for each in manifest.ranges:
+            if each.path is not None:
+                self._require_absent(each)
+        for part in manifest.parts:
+            if self.files.exists(part.final_path):
+                what = f"{part.contents} is in the archive already, and in no manifest"
+                raise LakeError(what, part.final_path, "restore the manifest, or move the file away")
 
     def _require_absent(self, each: ArchivedRange) -> None:
         """One comparison while offsets grow; the directory is listed at the first batch, and when they do not."""
@@ -133,7 +159,7 @@ class Committer:
         for start, until in spans:
             if start < each.until_offset and each.from_offset < until:
                 raise LakeError(
-                    f"offsets {each.from_offset} to {each.until_offset} of {each.place} are in the archive already",
+                    f"{each.contents} are in the archive already",
                     f"offsets {start} to {until}, from another batch or query",
                     "archive to another directory, or begin where it ends: startingOffsets, with what "
                     "pyspark_tidelog.lake.archived_until says",
@@ -150,17 +176,3 @@ def pending(files: LakeFiles, name: str) -> list[int]:
     """Batches that are decided on and not done. One that is still being written has another name."""
     pattern = re.compile(re.escape(name) + r"\.(\d+)\.json")
     return sorted(int(match[1]) for each in files.names(INTENTS) if (match := pattern.fullmatch(each)))
-
-
-def _require_same(manifest: Manifest, ranges: Sequence[ArchivedRange]) -> None:
-    """A replay has the offsets of the first attempt; a batch of the same number with others is another query's."""
-    is_other = coverage(manifest.ranges) != coverage(ranges)
-    before, now = topic_ids(manifest.ranges), topic_ids(ranges)
-    made_again = [topic for topic, topic_id in now.items() if before.get(topic, topic_id) != topic_id]
-    if is_other or made_again:
-        why = f"topic {made_again[0]} was made again since" if made_again else "with other offsets"
-        raise LakeError(
-            f"batch {manifest.batch_id} of {manifest.name} is in the archive already, {why}",
-            "the checkpoint is new, or was changed",
-            "archive under another name (archiveName) or to another directory",
-        )

@@ -90,12 +90,12 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def local_path(directory: str) -> str:
+def local_path(directory: str, option: str = "archiveTo") -> str:
     """A path, or a file: URL as Spark writes it. Anything else has no rename that we could build on."""
     path = directory.removeprefix("file://") if directory.startswith("file:///") else directory.removeprefix("file:")
     if "://" in path or not path:
         problem = (
             f"{directory!r} is not a directory of a POSIX file system, whose atomic renames an archive is built on"
         )
-        raise OptionError("archiveTo", problem, "give a path that the driver and all executors have mounted")
+        raise OptionError(option, problem, "give a path that the driver and all executors have mounted")
     return path

@@ -1,4 +1,4 @@
-"""Names and places in an archive, and the row that a task hands to the driver for the range that it has archived."""
+"""Names and places in an archive, and what tasks tell the driver of the files that they have written."""
 
 import re
 from dataclasses import dataclass
@@ -44,6 +44,35 @@ class ArchivedRange:
     @property
     def place(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+    @property
+    def contents(self) -> str:
+        return f"offsets {self.from_offset} to {self.until_offset} of {self.place}"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPart:
+    """Rows of a DataFrame, and the file of a task that holds them."""
+
+    name: str
+    batch_id: int
+    part: int
+    rows: int
+    bytes: int
+    path: str | None  # where it is staged
+
+    @property
+    def directory(self) -> str:
+        """That of the archive itself: what Spark reads as a table."""
+        return ""
+
+    @property
+    def final_path(self) -> str:
+        return f"{self.name}-{self.batch_id:0{DIGITS}}-{self.part:05}.parquet"
+
+    @property
+    def contents(self) -> str:
+        return f"part {self.part} of batch {self.batch_id} of {self.name}"
 
 
 def partition_directory(topic: str, partition: int) -> str:

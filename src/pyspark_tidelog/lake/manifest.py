@@ -8,30 +8,43 @@ from dataclasses import asdict, dataclass, fields
 from typing import Final
 
 from pyspark_tidelog.lake.errors import LakeError
-from pyspark_tidelog.lake.layout import ArchivedRange
+from pyspark_tidelog.lake.layout import ArchivedRange, WrittenPart
 
 VERSION: Final = 1
 FIELDS: Final = tuple(each.name for each in fields(ArchivedRange))
+PART_FIELDS: Final = tuple(each.name for each in fields(WrittenPart))
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
+    """Of topics, `ranges`; of a DataFrame, `parts` and the query that wrote them."""
+
     name: str
     batch_id: int
-    ranges: tuple[ArchivedRange, ...]
+    ranges: tuple[ArchivedRange, ...] = ()
+    parts: tuple[WrittenPart, ...] = ()
+    query_id: str | None = None
 
     @property
     def rows(self) -> int:
-        return sum(each.rows for each in self.ranges)
+        return sum(each.rows for each in self.files)
 
     @property
-    def files(self) -> list[ArchivedRange]:
-        return [each for each in self.ranges if each.path is not None]
+    def files(self) -> list[ArchivedRange | WrittenPart]:
+        contents: list[ArchivedRange | WrittenPart] = [*self.ranges, *self.parts]
+        return [each for each in contents if each.path is not None]
 
     def to_bytes(self) -> bytes:
-        ranges = [asdict(each) | {"file": each.final_path if each.path else None} for each in self.ranges]
         content = {"version": VERSION, "name": self.name, "batch_id": self.batch_id, "rows": self.rows}
-        return (json.dumps(content | {"ranges": ranges}, indent=1) + "\n").encode()
+        if self.query_id is None:
+            more: dict[str, object] = {"ranges": _told(self.ranges)}
+        else:
+            more = {"query_id": self.query_id, "parts": _told(self.parts)}
+        return (json.dumps(content | more, indent=1) + "\n").encode()
+
+
+def _told(files: Iterable[ArchivedRange | WrittenPart]) -> list[dict[str, object]]:
+    return [asdict(each) | {"file": each.final_path if each.path else None} for each in files]
 
 
 def parse_manifest(content: bytes, path: str) -> Manifest:
@@ -39,6 +52,9 @@ def parse_manifest(content: bytes, path: str) -> Manifest:
         given = json.loads(content)
         if given["version"] != VERSION:
             raise LakeError(f"{path} has version {given['version']}", step="read it with the Tidelog that wrote it")
+        if "query_id" in given:
+            parts = tuple(WrittenPart(**{name: each[name] for name in PART_FIELDS}) for each in given["parts"])
+            return Manifest(given["name"], given["batch_id"], parts=parts, query_id=given["query_id"])
         ranges = tuple(ArchivedRange(**{name: each[name] for name in FIELDS}) for each in given["ranges"])
         return Manifest(given["name"], given["batch_id"], ranges)
     except (ValueError, KeyError, TypeError) as error:

@@ -24,12 +24,18 @@ class Written:
 
     def add(self, table: "pa.Table") -> None:
         self.rows += table.num_rows
-        if "timestamp" not in table.column_names:
+        if "timestamp" not in table.column_names or not _is_time(table.schema.field("timestamp")):
             return
         first, last = _span_ms(table.column("timestamp"))
         if first is not None and last is not None:
             self.min_timestamp_ms = first if self.min_timestamp_ms is None else min(self.min_timestamp_ms, first)
             self.max_timestamp_ms = last if self.max_timestamp_ms is None else max(self.max_timestamp_ms, last)
+
+
+def _is_time(field: "pa.Field") -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_timestamp(field.type))  # rows of a DataFrame may have anything under this name
 
 
 def _span_ms(column: "pa.ChunkedArray") -> tuple[int | None, int | None]:

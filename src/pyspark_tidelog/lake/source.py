@@ -14,10 +14,11 @@ from pyspark.sql.types import StructType
 from pyspark_tidelog.batch_reader import BatchReader
 from pyspark_tidelog.errors import OptionError
 from pyspark_tidelog.fetch_task import FetchTask
-from pyspark_tidelog.lake.archive_task import COLUMNS, ArchiveSettings, archived
+from pyspark_tidelog.lake.archive_task import COLUMNS, archived
 from pyspark_tidelog.lake.files import local_path
 from pyspark_tidelog.lake.layout import ROW_SCHEMA, is_archive_name
 from pyspark_tidelog.lake.parquet_settings import parquet_settings
+from pyspark_tidelog.lake.staging import ArchiveSettings
 from pyspark_tidelog.lake_catalogue import LAKE_OPTIONS
 from pyspark_tidelog.options import SourceOptions, source_options
 from pyspark_tidelog.spark_process import keep_what_is_imported, message_first
@@ -31,9 +32,9 @@ class Archiving:
 
     settings: ArchiveSettings
 
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Spark makes up a partition of None where there is nothing to read."""
-        task: FetchTask | None = partition.value
+    def read(self, partition: InputPartition | None) -> Iterator[Any]:
+        """Spark makes up a partition of None (PySpark 4.1: it is None) where there is nothing to read."""
+        task: FetchTask | None = None if partition is None else partition.value
         if task is not None:
             keep_what_is_imported()
             with message_first(f"archive {task.place}"):

@@ -17,7 +17,7 @@ from tidelog_pipelines.ecommerce.results import as_records, counted, in_windows,
 from tidelog_pipelines.ecommerce.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -43,27 +43,9 @@ def start_results(spark: "SparkSession", settings: Settings) -> "StreamingQuery"
     log = TopicLog(cluster_options(settings.cluster), fetch_settings(settings.cluster), settings.topics)
     # By way of foreachBatch, because Spark hands updates to no sink that is written in Python.
     changes = result_records(records, settings, log).writeStream.outputMode("update")
-    writer = changes.foreachBatch(write_with_state(settings.cluster))
+    writer = changes.foreachBatch(lambda batch, batch_id: write_exactly_once(batch, batch_id, settings.cluster))
     writer = writer.option("checkpointLocation", settings.checkpoint_of(RESULTS)).queryName(RESULTS)
     return writer.trigger(**settings.when(settings.trigger)).start()
-
-
-def write_with_state(options: "Mapping[str, str]") -> "Callable[[DataFrame, int], None]":
-    """For `foreachBatch` after a stateful operator. The first batch of a run may be one that the sink has committed
-    before, and does not write again, nor compute; but Spark insists that its state is written."""
-    is_first = True
-
-    def write(batch: "DataFrame", batch_id: int) -> None:
-        nonlocal is_first
-        if is_first:
-            batch = batch.persist()
-            batch.count()
-        write_exactly_once(batch, batch_id, options)
-        if is_first:
-            batch.unpersist()
-        is_first = False
-
-    return write
 
 
 def start_dead_letters(spark: "SparkSession", settings: Settings) -> "StreamingQuery":

@@ -53,8 +53,10 @@ def test_a_batch_is_an_input_partition_for_each_range(cluster: FakeCluster) -> N
     assert {task.columns for task in tasks} == {("value",)}
 
 
-def test_nothing_to_read_is_no_rows() -> None:
-    assert list(source().reader(VALUE).read(InputPartition(None))) == []
+@pytest.mark.parametrize("made_up", [InputPartition(None), None])
+def test_nothing_to_read_is_no_rows(made_up: Any) -> None:
+    """What Spark sends then, since 4.2 and before."""
+    assert list(source().reader(VALUE).read(made_up)) == []
 
 
 def test_filters_are_taken_only_where_spark_allows_it(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:

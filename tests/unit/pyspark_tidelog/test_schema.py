@@ -21,7 +21,8 @@ def test_the_arrow_schema_is_what_spark_converts_to(columns: tuple[str, ...]) ->
     from pyspark.sql.pandas.types import to_arrow_schema
 
     named = "timezone" in inspect.signature(to_arrow_schema).parameters  # PySpark 4.1 knows no other
-    converted = to_arrow_schema(spark_schema(columns), **({"timezone": "UTC"} if named else {}))
+    settings: dict[str, Any] = {"timezone": "UTC"} if named else {}
+    converted = to_arrow_schema(spark_schema(columns), **settings)
     assert arrow_schema(columns).equals(converted, check_metadata=True)
 
 

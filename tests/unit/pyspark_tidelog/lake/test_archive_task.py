@@ -11,13 +11,14 @@ import pytest
 
 from pyspark_tidelog.fetch_task import FetchTask
 from pyspark_tidelog.kafka_settings import cluster_options, fetch_settings
-from pyspark_tidelog.lake.archive_task import COLUMNS, ArchiveSettings, archived
+from pyspark_tidelog.lake.archive_task import COLUMNS, archived
 from pyspark_tidelog.lake.auditing import archived_until, audit
 from pyspark_tidelog.lake.committing import Committer
 from pyspark_tidelog.lake.files import LocalFiles
 from pyspark_tidelog.lake.layout import ROW_SCHEMA, ArchivedRange
 from pyspark_tidelog.lake.parquet_settings import ParquetSettings
 from pyspark_tidelog.lake.parquet_writing import row_groups
+from pyspark_tidelog.lake.staging import ArchiveSettings
 from pyspark_tidelog.schema import arrow_schema
 from tidelog.model.ids import Uuid
 

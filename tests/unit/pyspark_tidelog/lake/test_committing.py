@@ -26,8 +26,6 @@ def stage(
     """What tasks do: a file each, of a name of its own, durable before the driver hears of it."""
     staging = f"_tidelog/staging/{name}"
     files.make_directory(staging)
-    for directory in ("", "_tidelog", "_tidelog/staging"):
-        files.sync_directory(directory)
     staged = []
     for each in ranges:
         path = f"{staging}/{attempt}-{each.partition}-{each.from_offset}.parquet"

@@ -12,11 +12,11 @@ from tests.unit.pyspark_tidelog.fake_cluster import FakeCluster
 
 from pyspark_tidelog.errors import OptionError
 from pyspark_tidelog.kafka_settings import ClusterOptions
-from pyspark_tidelog.lake import archive_task
 from pyspark_tidelog.lake import source as module
 from pyspark_tidelog.lake.archive_task import COLUMNS
 from pyspark_tidelog.lake.layout import ROW_SCHEMA
 from pyspark_tidelog.lake.source import LakeDataSource
+from pyspark_tidelog.lake.staging import ArchiveSettings
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_task_archives_with_the_settings_that_came_with_it(
     copy = cloudpickle.loads(cloudpickle.dumps(made))  # type: ignore[no-untyped-call]
     seen: list[Any] = []
 
-    def archived(task: Any, settings: archive_task.ArchiveSettings) -> Any:
+    def archived(task: Any, settings: ArchiveSettings) -> Any:
         seen.append((task, settings.directory, settings.name, settings.parquet.encoding))
         return iter([("row",)])
 
