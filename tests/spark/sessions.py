@@ -7,6 +7,7 @@ session starts without, and those tests are skipped (fixture `official_connector
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pyspark
@@ -16,6 +17,8 @@ from tests.spark.connector_jars import cache_directory, connector_jars, why_no_c
 
 # The compiler that is quick, not the one that is good; one collector thread: two cores are shared with brokers.
 JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto"
+# A JVM that was killed writes no archive: after this another one may.
+MAKING_S_MAX = 1800
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -63,7 +66,7 @@ def _archive() -> str:
         return f"-XX:SharedArchiveFile={archive}"
     with exclusive(archive.with_suffix(".lock")):
         marker = archive.with_suffix(".being-made")
-        if marker.exists():
+        if marker.exists() and time.time() - marker.stat().st_mtime < MAKING_S_MAX:
             return ""
         marker.touch()
     return f"-XX:ArchiveClassesAtExit={archive}"
