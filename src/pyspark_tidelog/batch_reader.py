@@ -11,7 +11,7 @@ from pyspark_tidelog.batch_plan import batch_tasks
 from pyspark_tidelog.cluster import ClusterView
 from pyspark_tidelog.options import SourceOptions
 from pyspark_tidelog.reading import input_partitions, read_partition
-from pyspark_tidelog.spark_process import is_pushing_filters, message_first
+from pyspark_tidelog.spark_process import is_pushing_filters, message_first, without_collections
 from pyspark_tidelog.worker_socket import PartOfCommand
 
 
@@ -22,7 +22,7 @@ class BatchReader(PartOfCommand, DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """One or more for each partition of a topic that has something to read."""
-        with message_first("plan the read"):
+        with message_first("plan the read"), without_collections():
             view = ClusterView(self._options.cluster, read_committed=self._options.fetch.read_committed)
             try:
                 tasks = batch_tasks(self._options, view, self._predicates)

@@ -54,6 +54,19 @@ def hide_traceback() -> None:
         os.environ[HIDE_TRACEBACK] = "1"
 
 
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """While much is made that lives on, as in planning: the collector would look through it again and again, a quarter
+    of the time that ten thousand partitions take, and find nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 @cache
 def keep_what_is_imported() -> None:
     """Once in a worker, when it has imported what a task needs. Spark's daemon collects garbage after every task, and

@@ -23,7 +23,7 @@ from pyspark_tidelog.group_commits import GroupCommits
 from pyspark_tidelog.offsets import Offsets, OffsetsJson, from_json, to_json
 from pyspark_tidelog.options import SourceOptions
 from pyspark_tidelog.reading import input_partitions, read_partition
-from pyspark_tidelog.spark_process import hide_traceback, message_first
+from pyspark_tidelog.spark_process import hide_traceback, message_first, without_collections
 from pyspark_tidelog.stream_plan import StreamPlan
 from pyspark_tidelog.worker_socket import PartOfCommand
 
@@ -46,7 +46,7 @@ class StreamReader(PartOfCommand, DataSourceStreamReader):
             return to_json(self._plan.initial())
 
     def partitions(self, start: OffsetsJson, end: OffsetsJson) -> Sequence[InputPartition]:
-        with message_first("plan a micro-batch"):
+        with message_first("plan a micro-batch"), without_collections():
             return input_partitions(self._plan.tasks(from_json(start), from_json(end)))
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -81,7 +81,7 @@ class LimitingStreamReader(StreamReader):
         rows = getattr(limit, "max_rows", None)
         may_wait = rows is not None or hasattr(limit, "min_rows")
         self.commit(start)  # Spark looks for news when the batch before is done: earlier than it says so itself
-        with message_first("find the end of the next micro-batch"):
+        with message_first("find the end of the next micro-batch"), without_collections():
             return to_json(self._plan.latest(from_json(start), rows=rows, may_wait=may_wait))
 
     def reportLatestOffset(self) -> OffsetsJson | None:

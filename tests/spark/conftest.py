@@ -34,6 +34,12 @@ def official_connector() -> None:
         pytest.skip(f"SPARK'S OWN KAFKA CONNECTOR IS NOT HERE, OURS WAS NOT COMPARED WITH IT: {missing}")
 
 
+@pytest.fixture(scope="session")
+def kafka_broker_settings() -> dict[str, str]:
+    """Tests write records with times of their own choice, which retention would take for old."""
+    return {"log.retention.ms": "-1"}
+
+
 @pytest.fixture
 def bootstrap(kafka_broker: Broker) -> str:
     socket.create_connection((kafka_broker.host, kafka_broker.port), ANSWER_S_MAX).close()

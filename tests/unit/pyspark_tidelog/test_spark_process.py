@@ -16,6 +16,7 @@ from pyspark_tidelog.spark_process import (
     is_pushing_filters,
     keep_what_is_imported,
     message_first,
+    without_collections,
 )
 from tidelog.client.errors import ClientError
 from tidelog.model.errors import ErrorCode
@@ -85,6 +86,18 @@ def test_modules_of_a_worker_are_no_garbage(monkeypatch: pytest.MonkeyPatch, mod
     finally:
         gc.unfreeze()
         keep_what_is_imported.cache_clear()
+
+
+def test_nothing_is_collected_for_a_while() -> None:
+    with without_collections():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_collections_go_on_after_an_error() -> None:
+    with pytest.raises(TidelogError), without_collections():
+        raise TidelogError("this went wrong")
+    assert gc.isenabled()
 
 
 def test_planning_does_not_import_what_reads() -> None:
