@@ -40,7 +40,7 @@ format: $(STAMP)  ## rewrite the sources as `check` wants them
 
 test: check  ## everything that CI runs
 	$(BIN)/pytest -q -n 2 --ignore=tests/unit --ignore=tests/spark tests
-	$(BIN)/pytest -q -n 2 --dist loadfile tests/spark
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "not long" tests/spark
 	TIDELOG_PURE=1 $(BIN)/pytest -q -n 2 tests/unit/records tests/property/records tests/wire/records tests/unit/storage tests/property/storage
 
 bench: $(STAMP)  ## what it costs, beside its peers, in one run
@@ -50,7 +50,8 @@ sim: $(STAMP)  ## crash the log on the simulated disk, many seeds
 	$(BIN)/python -m tools.sim
 
 ROUNDS ?= 200
-soak: $(STAMP)  ## exactly-once under kill -9 of both sides, ROUNDS=200 rounds (SEED=n: the same again)
+soak: $(STAMP)  ## Spark in clusters, then exactly-once under kill -9 of both sides, ROUNDS=200 rounds (SEED=n)
+	$(BIN)/pytest -q -m long tests/spark
 	$(BIN)/python -m tools.soak --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
 
 mutations: $(STAMP)  ## make deliberate bugs in a copy and see that a test catches each

@@ -48,4 +48,5 @@ class BatchWriter(PartOfCommand, DataSourceArrowWriter):
             self._commit_of(messages).abort()
 
     def _commit_of(self, messages: Any) -> SinkCommit:
-        return SinkCommit(self._options, self._batch_id, messages)
+        job_id = None if self._is_replayable else self._query_id
+        return SinkCommit(self._options, self._batch_id, messages, job_id=job_id)

@@ -11,6 +11,7 @@ from pyspark_tidelog.transactions import QueryTransactions, TransactionalIds
 from pyspark_tidelog.two_phase import Batch, LedgerLost, Lost, NotOpen, Step
 from pyspark_tidelog.write_task import Scope, Written, clean_id
 from tidelog.client.errors import ClientError
+from tidelog.client.transaction_calls import offers_transactions
 from tidelog.model.errors import ErrorCode
 
 _REPLACED: Final = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
@@ -32,8 +33,12 @@ def finish_if_decided(options: SinkOptions) -> bool:
 class SinkCommit:
     """Of one batch. Spark calls it in a process of its own each time, so all that is known comes with the messages."""
 
-    def __init__(self, options: SinkOptions, batch_id: int, messages: Sequence[Written | None]) -> None:
+    def __init__(
+        self, options: SinkOptions, batch_id: int, messages: Sequence[Written | None], *, job_id: str | None = None
+    ) -> None:
+        """`job_id`: of a batch job, which is a query of its own."""
         self._options = options
+        self._job_id = job_id
         self._batch_id = batch_id
         self._written = [each for each in messages if each is not None and each.guarantee is Guarantee.EXACTLY_ONCE]
 
@@ -42,8 +47,16 @@ class SinkCommit:
         self._carry_out(is_commit=True, forget=forget)
 
     def abort(self) -> None:
-        """Spark's messages may all be None, though tasks have written: those are strays, for the next run to abort."""
-        self._carry_out(is_commit=False, forget=False)
+        """Spark's messages may all be None, though tasks have written: those are strays. Of a stream the next run
+        aborts them; after a job nobody comes, and they would hold up read_committed readers until they time out."""
+        if self._written or (self._job_id is not None and self._may_be_transactional()):
+            self._carry_out(is_commit=False, forget=False)
+
+    def _may_be_transactional(self) -> bool:
+        if self._options.guarantee is not None:
+            return self._options.guarantee is Guarantee.EXACTLY_ONCE
+        with self._options.cluster.connect() as client, told("abort the write"):
+            return offers_transactions(client)
 
     def drive(self, steps: Iterable[Step]) -> None:
         """Each step is done when the next is asked for."""
@@ -51,9 +64,9 @@ class SinkCommit:
             pass
 
     def _carry_out(self, *, is_commit: bool, forget: bool) -> None:
-        if not self._written:
+        if not self._written and is_commit:
             return  # at-least-once, or a batch without tasks: there is nothing to end
-        options, query_id = self._options, self._written[0].scope.query_id
+        options, query_id = self._options, self._job_id or self._written[0].scope.query_id
         ids = TransactionalIds(options.prefix, query_id)
         run = two_phase.commit if is_commit else two_phase.abort
         try:
@@ -71,11 +84,12 @@ class SinkCommit:
         written = self._written
         return Batch(
             self._batch_id,
-            written[0].scope.run_id,
+            written[0].scope.run_id if written else "",
             tuple(each.transaction for each in written if each.transaction is not None),
             was_skipped=any(each.is_skipped for each in written),
             may_have_strays=any(each.scope.attempt or each.is_two_phase for each in written),
             accepted_loss=self._options.accepted_loss,
+            is_job=self._job_id is not None,
         )
 
     def _of_client(self, error: ClientError, query_id: str) -> TidelogError:

@@ -54,6 +54,7 @@ class Batch(NamedTuple):
     was_skipped: bool = False  # a task found the batch in the ledger, and wrote nothing
     may_have_strays: bool = False  # an attempt was repeated, or transactions never time out
     accepted_loss: int | None = None  # the batch of which the operator knows that part of it is lost
+    is_job: bool = False  # the query is this batch and nothing else: no other run of it will come and tidy up
 
 
 class Step(NamedTuple):
@@ -102,6 +103,8 @@ def _decided_before(last: Decision, batch: Batch) -> list[Step]:
 def withdraw(last: Decision | None, batch: Batch) -> list[Step]:
     """What is to be done when Spark says abort: it says so after a commit that failed half-way, too."""
     decided = () if last is None else last.transactions
+    if batch.is_job:
+        return [Step(LIST_STRAYS, transactions=decided), Step(ABORT_STRAYS)]
     ours = tuple(each for each in batch.transactions if each not in decided)
     return [Step(ABORT, transactions=ours)] if ours else []
 

@@ -163,6 +163,7 @@ def test_a_leader_dies_in_the_middle_of_a_task(three: ApacheCluster, topic: str)
     assert found == list(range(RECORDS))
 
 
+@pytest.mark.long
 def test_a_broker_dies_while_the_sink_writes(
     spark: SparkSession, bootstrap: str, topic: str, three: ApacheCluster, tmp_path: Path
 ) -> None:
@@ -181,6 +182,7 @@ def test_a_broker_dies_while_the_sink_writes(
     assert Counter(found) == Counter(b"%d" % number for number in range(RECORDS))
 
 
+@pytest.mark.long
 def test_brokers_die_between_the_steps_of_a_commit(three: ApacheCluster, topic: str) -> None:
     """Driven as Spark drives it, without a JVM of its own: the one that the next step needs is killed just before, and
     is back only after the batch."""

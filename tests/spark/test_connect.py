@@ -26,6 +26,7 @@ def port(spark: SparkSession) -> Iterator[int]:
     service.stop(*(getattr(service, f"stop$default${number}")() for number in (1, 2)))
 
 
+@pytest.mark.long
 def test_read_write_and_stream(
     port: int, bootstrap: str, kafka_topic: Callable[..., str], topic: str, tmp_path: Path
 ) -> None:

@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent.parent
 
 
+@pytest.mark.long
 def test_the_job_finds_the_truth() -> None:
     command = [sys.executable, "-m", "examples.demo", "--seconds", "15", "--rate", "500", "--seed", "11"]
     outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ)

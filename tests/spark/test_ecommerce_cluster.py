@@ -39,6 +39,7 @@ def job(bootstrap: str, kafka_topic_prefix: str, tmp_path: Path) -> Iterator[sub
     print((tmp_path / "log").read_text()[-20_000:])
 
 
+@pytest.mark.long
 def test_a_killed_executor_changes_no_result(
     job: subprocess.Popen[bytes], bootstrap: str, kafka_topic_prefix: str
 ) -> None:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.spark.cluster_driver import ROWS_A_BATCH
 from tests.spark.sink_driving import values
 
@@ -18,6 +19,7 @@ ROWS = 3 * ROWS_A_BATCH
 DRIVER_S_MAX = 300
 
 
+@pytest.mark.long
 def test_a_killed_executor(bootstrap: str, kafka_topic: Callable[..., str], topic: str, tmp_path: Path) -> None:
     places = kafka_topic("input", partitions=2), kafka_topic("output", partitions=3)
     sent = fill(bootstrap, places[0])
@@ -28,8 +30,9 @@ def test_a_killed_executor(bootstrap: str, kafka_topic: Callable[..., str], topi
     assert values(bootstrap, places[1]) == sent
     assert len(all_written(bootstrap, places[1])) > ROWS, "nothing was written twice: the kill came too early"
     with Client(bootstrap) as client:
-        left_open = Admin(client).list_transactions(["Ongoing"])
-    assert [each for each in left_open if "tidelog-spark" in each.transactional_id] == []
+        left_open = Admin(client).list_transactions(["Ongoing"], pattern="tidelog-spark.*")
+        described = Admin(client).describe_transactions(each.transactional_id for each in left_open)
+    assert not any(places[1] in str(each) for each in described.values()), described
     refused = (tmp_path / "refusal").read_text()
     assert "spark.speculation: a task that runs twice leaves a transaction open" in refused, refused
 

@@ -90,7 +90,9 @@ def test_the_official_one_reads_what_our_sink_wrote(
     produce_a_bit_of_everything(bootstrap, topic, range(3))
     source = read(spark, OURS, bootstrap, subscribe=topic, includeHeaders="true")
     columns = source.select("key", "value", "headers", "partition")
-    columns.write.format(OURS).option("kafka.bootstrap.servers", bootstrap).option("topic", copied).save()
+    columns.write.format(OURS).option("kafka.bootstrap.servers", bootstrap).option("topic", copied).mode(
+        "append"
+    ).save()
     committed = {"kafka.isolation.level": "read_committed"}
     official = read(spark, OFFICIAL, bootstrap, subscribe=copied, includeHeaders="true", **committed)
     assert _contents(plain(official)) == _contents(plain(source))
@@ -118,7 +120,9 @@ def test_keys_go_to_the_same_partitions(
         create(bootstrap, name, 7)
     keyed = spark.range(500).selectExpr("repeat(cast(id AS string), 1 + id % 3) AS key", "cast(id AS string) AS value")
     for form, name in ((OURS, topic), (OFFICIAL, other)):
-        keyed.write.format(form).option("kafka.bootstrap.servers", bootstrap).option("topic", name).save()
+        keyed.write.format(form).option("kafka.bootstrap.servers", bootstrap).option("topic", name).mode(
+            "append"
+        ).save()
     options = {"includeHeaders": "true", "kafka.isolation.level": "read_committed"}
     places = [
         sorted((row[5], row[1]) for row in plain(read(spark, OFFICIAL, bootstrap, subscribe=name, **options)))

@@ -122,6 +122,7 @@ def test_what_fails_says_so_first(spark: SparkSession, bootstrap: str, places: t
         spark.range(1).write.format("tidelog").options(**server, topic=places[1]).mode("append").save()
 
 
+@pytest.mark.long
 def test_a_driver_that_is_killed(bootstrap: str, places: tuple[str, str], tmp_path: Path, topic: str) -> None:
     """And every task fails the first time, after it has written."""
     written = fill(bootstrap, places[0], 50)

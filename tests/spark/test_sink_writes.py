@@ -13,6 +13,7 @@ from pyspark_tidelog.ledger import decisions
 from pyspark_tidelog.recovery import finish_decided
 from pyspark_tidelog.sink_options import Guarantee, sink_options
 from pyspark_tidelog.write_task import Written
+from tidelog.client.admin import Admin
 from tidelog.client.client import Client
 from tidelog.client.kernels_murmur2 import partition_of_key
 from tidelog.testing import Broker, broker
@@ -101,6 +102,35 @@ def test_a_batch_job_leaves_nothing_in_the_ledger(bootstrap: str, kafka_topic: C
         assert [(name, each.batch_id) for name, each in decisions(client, ledger).items()] == [("q", 5)]
     write(bootstrap, [rows(b"b")], topic=topic, ledgerTopic=ledger, exactlyOnceQuery="q", exactlyOnceBatch="5")
     assert values(bootstrap, topic) == [b"a", b"b"]
+
+
+def test_a_job_that_failed_leaves_nothing_open_that_is_not_decided(
+    bootstrap: str, kafka_topic: Callable[..., str]
+) -> None:
+    """Spark has no messages for its abort, though a task has written."""
+    topic, ledger = kafka_topic("topic"), kafka_topic("ledger")
+    named = {"kafka.bootstrap.servers": bootstrap, "topic": topic, "ledgerTopic": ledger}
+    failed, decided = BatchWriter(sink_options(named)), BatchWriter(sink_options(named))
+    in_task(lambda: failed.write(iter([rows(b"a")])), 0, 0, {})
+    message: Written = in_task(lambda: decided.write(iter([rows(b"b")])), 0, 0, {})
+    with Client(bootstrap) as client:
+        assert open_in(client, topic) == 2
+        failed.abort([None, None])
+        assert open_in(client, topic) == 1
+        died = StoppableCommit(sink_options(named), 0, [message], job_id=decided._query_id)
+        died.stop_before, died.ran = "commit", []
+        with pytest.raises(Killed):
+            died.commit(forget=True)
+        decided.abort([message])
+        assert open_in(client, topic) == 1
+    finish_decided(named)
+    assert values(bootstrap, topic) == [b"b"]
+
+
+def open_in(client: Client, topic: str) -> int:
+    admin = Admin(client)
+    listed = [each.transactional_id for each in admin.list_transactions(["Ongoing"])]
+    return sum(f"'{topic}'" in str(each) for each in admin.describe_transactions(listed).values())
 
 
 def test_a_job_whose_driver_died_after_its_decision_is_finished(

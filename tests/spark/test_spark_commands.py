@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.spark.test_lake import produce
 
 JOB = """\
@@ -25,6 +26,7 @@ with SparkSession.builder.getOrCreate() as spark:
 """
 
 
+@pytest.mark.long
 def test_a_job(bootstrap: str, topic: str, tmp_path: Path) -> None:
     produce(bootstrap, topic, range(100))
     job = tmp_path / "job.py"

@@ -50,6 +50,12 @@ def test_what_is_decided_is_never_withdrawn() -> None:
     assert withdraw(None, Batch(4, "run2", ())) == []
 
 
+def test_a_job_that_failed_leaves_nothing_open_but_what_is_decided() -> None:
+    job = Batch(4, "run2", (), is_job=True)
+    assert withdraw(None, job) == [Step("list strays"), Step("abort strays")]
+    assert withdraw(Decision(4, "run2", OURS), job) == [Step("list strays", transactions=OURS), Step("abort strays")]
+
+
 def written(cluster: Cluster, run: str = "run1") -> Batch:
     return Batch(0, run, tuple(cluster.begin(f"{run}-{task}", (0, task, run)) for task in range(2)))
 
