@@ -114,13 +114,7 @@ class Connection:
 
     def advance(self, now_ms: int) -> None:
         """Hand out what has arrived, and give up what is overdue."""
-        try:
-            while not self.is_closed and (response := self._protocol.next_response()) is not None:
-                self._is_heard = self._is_heard or self.is_ready
-                self._owed.popleft().on_done(response.message)
-                self._protocol.receive.release()
-        except ProtocolError as error:
-            self.fail(ErrorCode.NETWORK_EXCEPTION, f"what it sent makes no sense: {error}{self._doubt()}")
+        self._hand_out()
         self._renew(now_ms)
         deadline_ms = self.deadline_ms
         if self.is_closed or deadline_ms is None or now_ms < deadline_ms:
@@ -132,6 +126,15 @@ class Connection:
             self._connect_to_next("no answer in time")
         else:
             self.fail(ErrorCode.REQUEST_TIMED_OUT, "no answer in time")
+
+    def _hand_out(self) -> None:
+        try:
+            while not self.is_closed and (response := self._protocol.next_response()) is not None:
+                self._is_heard = self._is_heard or self.is_ready
+                self._owed.popleft().on_done(response.message)
+                self._protocol.receive.release()
+        except ProtocolError as error:
+            self.fail(ErrorCode.NETWORK_EXCEPTION, f"what it sent makes no sense: {error}{self._doubt()}")
 
     def fail(self, code: ErrorCode, message: str, step: str | None = None) -> None:
         """Close it; everything that is not answered gets this error."""
@@ -291,7 +294,8 @@ class Connection:
                 self.drained()
 
     def _hand_over(self, parts: list[Any]) -> bool:
-        assert self._id is not None
+        if self._id is None:
+            return False  # an answer came together with the end; whoever asks because of it is told in a moment
         return self._network.send(self._id, parts)
 
     def _error(self, pending: Pending, code: ErrorCode, message: str, step: str | None = None) -> ClientError:
@@ -315,7 +319,11 @@ class Connection:
             each.on_done(None)
 
     def closed(self, reason: str) -> None:
+        """What it said before it went counts: a refused password, say, is answered and then hung up on."""
         self._id = None
+        self._hand_out()
+        if self.is_closed:
+            return
         if self.is_ready or self._owed:
             self.fail(ErrorCode.NETWORK_EXCEPTION, reason + self._doubt())
         else:

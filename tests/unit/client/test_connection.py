@@ -166,6 +166,22 @@ def test_everything_that_was_not_answered_fails_once_when_the_connection_ends(
     )
 
 
+def test_what_was_answered_before_the_end_counts(broker: Broker, connection: Connection) -> None:
+    """Both are there when the poller looks. Whoever asks again because of the answer hears of the end."""
+    broker.negotiate(connection)
+    outcomes: list[Any] = []
+
+    def ask_again(outcome: Any) -> None:
+        outcomes.append(outcome)
+        connection.send(MetadataRequest(topics=None), outcomes.append, TIMEOUT_MS)
+
+    connection.send(MetadataRequest(topics=None), ask_again, TIMEOUT_MS)
+    broker.answer(broker.request(), metadata("a"))
+    broker.receiver.closed("reset")
+    assert [type(each) for each in outcomes] == [MetadataResponse, ClientError]
+    assert connection.is_closed
+
+
 def test_a_request_that_is_overdue_ends_the_connection(broker: Broker, connection: Connection) -> None:
     broker.negotiate(connection)
     outcomes: list[Any] = []
