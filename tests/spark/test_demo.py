@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
+DEMO_S_MAX = 600  # it ends by itself long before, or not at all
 
 
 @pytest.mark.long
 def test_the_job_finds_the_truth() -> None:
     command = [sys.executable, "-m", "examples.demo", "--seconds", "15", "--rate", "500", "--seed", "11"]
-    outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ)
+    outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ, timeout=DEMO_S_MAX)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
     assert "the pipeline has found the truth" in outcome.stdout
     assert re.search(r"records sent +7,500 +7,500 +equal", outcome.stdout)
