@@ -13,9 +13,10 @@ from benchmarks.spark.data import Topic, fill
 from benchmarks.spark.jobs import Place
 from benchmarks.spark.samples import Figures, Run, alternate
 from benchmarks.spark.scores import Scores
+from tidelog.cli.spark import UNCHECKED
 
-# As a user runs it: both compilers, and Arrow without its bounds checks, which helps whoever uses Arrow.
-JVM = "-XX:+UseParallelGC -Darrow.enable_unsafe_memory_access=true"
+# As a user runs it: both compilers, and Arrow as `tidelog spark-submit` sets it, which helps whoever uses Arrow.
+JVM = f"-XX:+UseParallelGC {UNCHECKED}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Bench:
             self._spark = None
 
     def topic(self, kind: str, partitions: int, rows: int) -> Topic:
-        name = f"{kind.split()[0].lower()}-{partitions}-{rows}"
+        name = f"{kind.replace(' ', '-').lower()}-{partitions}-{rows}"
         if name not in self._filled:
             self._filled[name] = Topic(name, kind, partitions, rows)
             fill(self.broker.bootstrap, self._filled[name])

@@ -1,4 +1,8 @@
-"""The topics that are read: records of 200 bytes, and realistic JSON with keys; each in one partition and in two."""
+"""The topics that are read: records of 200 bytes, and realistic JSON with keys; each in one partition and in two.
+
+For whoever compresses them it matters what the 200 bytes are: nothing makes random ones smaller. So there are those of
+the usual load tools as well, which send the same printable bytes again and again.
+"""
 
 import json
 import random
@@ -12,7 +16,7 @@ from tidelog.client.admin_topics import NewTopic
 from tidelog.client.client import Client
 from tidelog.client.producer import Producer
 
-PLAIN, JSON = "200 bytes", "JSON with keys"
+PLAIN, LOAD_TOOL, JSON = "200 random bytes", "load-tool records of 200 bytes", "JSON with keys"
 SEED: Final = 7
 DISTINCT: Final = 20_000  # rows, repeated: making millions of them would take longer than reading them
 BATCH_BYTES: Final = 256 << 10
@@ -29,7 +33,7 @@ class Topic:
 
 
 def fill(bootstrap: str, topic: Topic) -> None:
-    rows = {PLAIN: _plain_rows, JSON: _json_rows}[topic.kind]()
+    rows = {PLAIN: _plain_rows, LOAD_TOOL: _load_tool_rows, JSON: _json_rows}[topic.kind]()
     with Client(bootstrap) as client:
         Admin(client).create_topic(NewTopic(topic.name, topic.partitions))
         with Producer(client, batch_bytes=BATCH_BYTES, linger_ms=50) as producer:
@@ -50,6 +54,11 @@ def _plain_rows() -> Any:
     chosen = random.Random(SEED)
     values = [chosen.randbytes(200) for _ in range(DISTINCT)]
     return pa.table({"value": pa.array(values, pa.binary())})
+
+
+def _load_tool_rows() -> Any:
+    value = bytes(33 + index * 7 % 90 for index in range(200))
+    return pa.table({"value": pa.array([value] * DISTINCT, pa.binary())})
 
 
 def _json_rows() -> Any:

@@ -35,7 +35,12 @@ HONOURED: Final = by_name(
             "`read_committed`: aborted and unfinished transactions are left out",
         ),
         ("fetch.max.bytes", "52428800", "read", "about the size of a whole fetch response"),
-        ("max.partition.fetch.bytes", "1048576", "read", "about the size of a fetch response for one partition"),
+        (
+            "max.partition.fetch.bytes",
+            "2097152",
+            "read",
+            "about the size of a fetch response for one partition. Twice the Java client's: a task reads in bulk",
+        ),
         ("fetch.max.wait.ms", "500", "read", "how long a broker waits for `kafka.fetch.min.bytes`"),
         ("fetch.min.bytes", "1", "read", "a broker answers when it has so much"),
         ("check.crcs", "true", "read", "check the CRC of every record batch"),
@@ -48,9 +53,9 @@ HONOURED: Final = by_name(
         ("linger.ms", "5", "write", "how old a batch may become before it is sent"),
         (
             "batch.size",
-            "131072",
+            "524288",
             "write",
-            "a batch is sent when it has so many bytes. More than the Java client's 16384: tasks write in bulk",
+            "a batch is sent when it has so many bytes (the Java client's: 16384). One too large for a topic is split",
         ),
         (
             "buffer.memory",

@@ -51,7 +51,7 @@ class ClusterOptions:
 @dataclass(frozen=True, slots=True)
 class FetchSettings:
     max_bytes: int = 50 << 20
-    partition_bytes: int = 1 << 20
+    partition_bytes: int = 2 << 20
     max_wait_ms: int = 500
     min_bytes: int = 1
     verify_crc: bool = True

@@ -12,8 +12,8 @@ set by `archive` and `start_archive`: who archives. A batch is known by this nam
 archive to one directory have two names"""
 _ENCODING = """\
 `tidelog`: what suits records (no dictionaries of keys and values, offsets and times as differences). `spark`: \
-dictionaries, statistics and level of Spark's own writer"""
-_LEVEL = "of `zstd` (-7 to 22; otherwise 1, with `archiveEncoding` spark 3) or `gzip` (1 to 9)"
+dictionaries and statistics of Spark's own writer"""
+_LEVEL = "of `zstd` (-7 to 22; otherwise 1) or `gzip` (1 to 9)"
 _ROWS = "rows of a row group; one of 64 MB is written before it has so many"
 
 LAKE_OPTIONS: Final = by_name(

@@ -15,8 +15,11 @@ from pyspark.sql import SparkSession
 from tests.interop.apache.jars import exclusive
 from tests.spark.connector_jars import cache_directory, connector_jars, why_no_connector
 
+from tidelog.cli.spark import UNCHECKED
+
 # The compiler that is quick, not the one that is good; one collector thread: two cores are shared with brokers.
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto"
+# Arrow as `tidelog spark-submit` sets it.
+JVM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto {UNCHECKED}"
 # A JVM that was killed writes no archive: after this another one may.
 MAKING_S_MAX = 1800
 SETTINGS = {

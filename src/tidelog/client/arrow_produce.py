@@ -7,13 +7,14 @@ rows come from one call of a kernel, and `take` puts the rows of a partition sid
 
 from array import array
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tidelog.client.arrow_columns import binary_column, record_columns
 from tidelog.client.arrow_extra import require_pyarrow
 from tidelog.client.errors import ClientError
 from tidelog.client.kernels_murmur2 import partitions_of_keys
-from tidelog.client.producer_batch import encode
+from tidelog.client.producer_batch import RECORD_OVERHEAD, encode
 from tidelog.model.ids import TopicPartition
 from tidelog.records.header import BATCH_OVERHEAD
 
@@ -113,9 +114,10 @@ def _sticking(producer: "Producer", topic: str, batch: Any) -> list[Share]:
 
 
 def _rows_each(producer: "Producer", batch: Any) -> int:
-    """About as many rows as a batch of records holds."""
-    rows, size_bytes = int(batch.num_rows), int(batch.nbytes)
-    return max(1, producer.batch_bytes * rows // max(1, size_bytes))
+    """As many rows as fit into a batch of records, if they are of one size: a row too many would go by itself, in a
+    batch and a request of its own."""
+    rows, size_bytes = int(batch.num_rows), int(batch.nbytes) + RECORD_OVERHEAD * int(batch.num_rows)
+    return max(1, producer.batch_bytes * rows // size_bytes)
 
 
 def _arranged(batch: Any, partitions: Any) -> Dealt:
@@ -149,7 +151,7 @@ def _produce(producer: "Producer", topic: str, dealt: Dealt, first: int, on_refu
             made = encode(columns, row, limit_bytes, producer.compression, producer.client.now_ms(), limit_bytes)
             made.size_bytes = len(made.body)
             if on_refused is not None:
-                made.on_delivery.append((0, _on_delivery(tell, row, row + made.records_count)))
+                made.on_refused = partial(tell, row, row + made.records_count)
             producer.enqueue(line, made)
             row += made.records_count
 
@@ -167,13 +169,3 @@ def _teller(
             on_refused(RefusedRows(place, pc.add(rows.cast(pa.int64()), first), error))
 
     return tell
-
-
-def _on_delivery(
-    tell: Callable[[int, int, ClientError], None], start: int, end: int
-) -> Callable[[int | ClientError], None]:
-    def told(outcome: int | ClientError) -> None:
-        if isinstance(outcome, ClientError):
-            tell(start, end, outcome)
-
-    return told

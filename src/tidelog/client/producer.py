@@ -69,7 +69,9 @@ class Producer:
         self._partitioner = Partitioner(client.world.entropy, batch_bytes)
         self._lines: dict[tuple[str, int], PartitionLine] = {}
         self._busy: dict[PartitionLine, None] = {}
-        self._sender = Sender(client, acks, is_idempotent, self._acknowledged, self._given_up, transaction)
+        self._sender = Sender(
+            client, acks, is_idempotent, self._acknowledged, self._given_up, self.compression, transaction
+        )
         self._failures: list[FailedDelivery] = []
         self._buffered_bytes = 0
         self._turn_at_ms = 0

@@ -30,6 +30,8 @@ NO_LIMIT: Final = 0x7FFFFFFF
 
 # Told the offset of a record, or why there is none.
 OnDelivery = Callable[[int | ClientError], None]
+# Told why a batch, or a part of it, was given up.
+OnRefusal = Callable[[ClientError], None]
 
 
 @dataclass(slots=True)
@@ -50,6 +52,7 @@ class ProducerBatch:
     size_bytes: int  # of the producer's buffer, taken until its fate is known
     created_ms: int
     on_delivery: list[tuple[int, OnDelivery]] = field(default_factory=list)  # by the record's index
+    on_refused: OnRefusal | None = None
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_PRODUCER_EPOCH
     sequence: int = NO_SEQUENCE
@@ -58,11 +61,14 @@ class ProducerBatch:
     last_error: ClientError | None = None
 
     def seal(self) -> bytes:
+        return self.sealed(self.body, self.codec)
+
+    def sealed(self, body: bytes, codec: CompressionType) -> bytes:
         return seal(
-            self.body,
+            body,
             0,
             NO_PARTITION_LEADER_EPOCH,
-            self.codec | TRANSACTIONAL_FLAG if self.is_transactional else self.codec,
+            codec | TRANSACTIONAL_FLAG if self.is_transactional else codec,
             self.records_count - 1,
             self.base_timestamp,
             self.max_timestamp,
@@ -76,6 +82,8 @@ class ProducerBatch:
         """Everybody who asked; `outcome` is the base offset (-1: not known) or the error."""
         for index, on_delivery in self.on_delivery:
             on_delivery(outcome if isinstance(outcome, ClientError) or outcome < 0 else outcome + index)
+        if self.on_refused is not None and isinstance(outcome, ClientError):
+            self.on_refused(outcome)
 
 
 class OpenBatch:

@@ -95,6 +95,12 @@ class PartitionLine:
         self.in_flight.remove(batch)
         self._settle()
 
+    def split(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
+        """To be tried again, in parts that take its place."""
+        self.in_flight.remove(batch)
+        self.retries += parts
+        self._settle()
+
     def failed(self, batch: ProducerBatch, error: ClientError, now_ms: int) -> None:
         """To be tried again."""
         self.in_flight.remove(batch)

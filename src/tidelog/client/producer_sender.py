@@ -10,9 +10,10 @@ from typing import Final
 
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError, error_code
-from tidelog.client.producer_batch import ProducerBatch
+from tidelog.client.producer_batch import Compression, ProducerBatch
 from tidelog.client.producer_ids import Identities
 from tidelog.client.producer_line import PartitionLine
+from tidelog.client.producer_split import halves
 from tidelog.client.producer_transaction import ProducerTransaction
 from tidelog.client.record import Acks
 from tidelog.model.errors import RETRIABLE, ErrorCode
@@ -42,6 +43,7 @@ class Sender:
         is_idempotent: bool,
         on_acknowledged: OnAcknowledged,
         on_given_up: OnGivenUp,
+        compression: Compression,
         transaction: ProducerTransaction | None = None,
     ) -> None:
         self._client = client
@@ -49,6 +51,7 @@ class Sender:
         self._is_idempotent = is_idempotent
         self._on_acknowledged = on_acknowledged
         self._on_given_up = on_given_up
+        self._compression = compression
         self._transaction = transaction
         self._identities = Identities(client) if transaction is None else transaction
         self._in_flight: dict[int, int] = {}  # requests, by broker
@@ -161,6 +164,8 @@ class Sender:
             self._client.refresh_soon()
         if error.code in RETRIABLE or line.is_gap(error.code):
             line.failed(batch, error, self._client.now_ms())
+        elif error.code is ErrorCode.MESSAGE_TOO_LARGE and batch.records_count > 1:
+            line.split(batch, halves(batch, self._compression))
         else:
             line.refused(batch)
             self._on_given_up(line, batch, error)

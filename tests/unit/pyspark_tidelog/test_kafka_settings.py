@@ -46,14 +46,14 @@ def test_every_name_of_javas_clients_is_decided_once() -> None:
 
 def test_the_defaults_are_kafkas_but_where_the_declaration_says_why() -> None:
     assert cluster_options(BOOTSTRAP) == ClusterOptions("one:9092,two:9093", "tidelog-spark", 30_000, 60_000, None)
-    assert fetch_settings(BOOTSTRAP) == FetchSettings(50 << 20, 1 << 20, 500, 1, True, False) == FetchSettings()
+    assert fetch_settings(BOOTSTRAP) == FetchSettings(50 << 20, 2 << 20, 500, 1, True, False) == FetchSettings()
     assert producer_settings(BOOTSTRAP) == ProducerSettings(
         acks=-1,
         idempotent=True,
         compression=CompressionType.NONE,
         compression_level=None,
         linger_ms=5,
-        batch_bytes=128 << 10,
+        batch_bytes=512 << 10,
         buffer_bytes=32 << 20,
         delivery_timeout_ms=120_000,
         transaction_timeout_ms=900_000,

@@ -58,7 +58,7 @@ def test_defaults_and_choices() -> None:
     )
     assert chosen == ParquetSettings("spark", "zstd", 9, 5000)
     assert chosen.writer_arguments(["value"])["compression_level"] == 9
-    assert ParquetSettings("spark").writer_arguments([])["compression_level"] == 3
+    assert ParquetSettings("spark").writer_arguments([])["compression_level"] == 1
     assert ParquetSettings(compression="snappy").writer_arguments([])["compression_level"] is None
 
 
