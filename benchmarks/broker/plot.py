@@ -16,7 +16,7 @@ def draw(lines: list[Line], path: Path) -> None:
     try:
         pyplot: Any = importlib.import_module("matplotlib.pyplot")
     except ImportError:
-        console.print("no plot: it needs matplotlib (pip install 'tidelog[bench]')")
+        console.print("no plot: it needs matplotlib (pip install 'tidelog\\[bench]')")
         return
     figure, axes = pyplot.subplots(figsize=(10, 1 + 0.42 * len(shown)))
     for at, line in enumerate(reversed(shown)):

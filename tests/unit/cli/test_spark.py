@@ -13,6 +13,7 @@ import pytest
 from tidelog.cli import spark
 from tidelog.cli.main import main
 
+UNCHECKED = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled=true"
 
 
@@ -62,8 +63,8 @@ def test_a_job_is_run_with_this_python_and_its_pyspark(capsys: pytest.CaptureFix
     assert command[:3] == [str(home / "bin/spark-submit"), "--master", "local[2]"]
     assert command[-3:] == ["job.py", "--conf", "its own"]
     assert confs(command[:-3]) == [
-        "spark.driver.defaultJavaOptions=-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false",
-        "spark.executor.defaultJavaOptions=-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false",
+        f"spark.driver.defaultJavaOptions={UNCHECKED}",
+        f"spark.executor.defaultJavaOptions={UNCHECKED}",
         PUSHDOWN,
         "spark.sql.execution.arrow.pyspark.enabled=true",
         "a=b=c",
