@@ -35,7 +35,8 @@ class Topic:
 def fill(bootstrap: str, topic: Topic) -> None:
     rows = {PLAIN: _plain_rows, LOAD_TOOL: _load_tool_rows, JSON: _json_rows}[topic.kind]()
     with Client(bootstrap) as client:
-        Admin(client).create_topic(NewTopic(topic.name, topic.partitions))
+        # Their times are those of a fixed day: retention would take them away while they are read.
+        Admin(client).create_topic(NewTopic(topic.name, topic.partitions, configs={"retention.ms": "-1"}))
         with Producer(client, batch_bytes=BATCH_BYTES, linger_ms=50) as producer:
             each = topic.rows // topic.partitions
             for partition in range(topic.partitions):

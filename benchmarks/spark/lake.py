@@ -1,8 +1,8 @@
 """A topic to Parquet: our lake writer, in the tasks that fetch, beside the connector and Spark's own writer.
 
 Like with like: zstd, dictionaries and statistics as Spark writes them, the same columns. (Ours syncs its files and
-commits them as a batch; Spark's renames.) The levels differ, 1 and 3, so the sizes of the files are shown beside: a
-quicker file must not be a larger one. What was written is read back by Spark, and compared.
+commits them as a batch; Spark's renames.) The levels differ, 1 and 3, so the sizes of the files are shown beside. What
+was written is read back by Spark, and compared.
 """
 
 import shutil
