@@ -89,7 +89,10 @@ class NodeLife:
         try:
             self.world.turn()
         except NodeFailed:
-            self.world.kill()
+            if self._is_doubtful():
+                self.world.lose_power()
+            else:
+                self.world.kill()
             self.heal()
             self.world.start()
         self.world.clock.advance(1)
@@ -121,13 +124,20 @@ class NodeLife:
         """One way or another; the disks work again afterwards."""
         ways = ["kill", "kill", "stop"] + (["power"] * 3 if self.plan.syncs_everything else [])
         way = self.random.choice(ways)
-        if way == "stop" and self._stops():
+        if way == "stop" and not self._is_doubtful() and self._stops():
             pass
-        elif way == "power":
+        elif way == "power" or self._is_doubtful():
             self.world.lose_power()
         else:
             self.world.kill()
         self.heal()
+
+    def _is_doubtful(self) -> bool:
+        """Whether a sync failed, and the power may fail too. A process that is only started again reads from the page
+        cache what the sync has not brought to the disk, and nobody can tell: no log promises anything then, if that is
+        lost later on. So it is lost now, as on a machine that is rebooted for a failing disk."""
+        rules = [rule for mount in ("/disk", "/other") for rule in self.world.fs.disk(mount).faults.rules]
+        return self.plan.syncs_everything and any(rule.op is Op.SYNC and not rule.times for rule in rules)
 
     def _stops(self) -> bool:
         self.heal()

@@ -90,8 +90,11 @@ def _ask_one(
     silent = ClientError(ErrorCode.UNKNOWN_SERVER_ERROR, asked, of, "the response leaves the partition out")
     outcomes.update(dict.fromkeys(listed, silent))
     for answer in read(response):
-        refused = ClientError(error_code(answer.code), f"{asked} {answer.partition}", of, answer.message)
-        outcomes[answer.partition] = refused if answer.code else answer.value
+        if answer.code:
+            refused = ClientError(error_code(answer.code), f"{asked} {answer.partition}", of, answer.message)
+            outcomes[answer.partition] = refused
+        else:
+            outcomes[answer.partition] = answer.value
 
 
 def _is_worth_a_try(outcome: object) -> bool:

@@ -96,6 +96,11 @@ class Events:
             "epoch went back", of_partition(place, epoch=epoch), text, place, epoch, latest, level=logging.ERROR
         )
 
+    def log_damaged(self, place: "TopicPartition", offset: int, damage: object) -> None:
+        text = "%s: can not be read from offset %d on: %s; look at it with `tidelog log verify`"
+        fields = of_partition(place, offset=offset, error=str(damage))
+        self._limited("log damaged", fields, text, place, offset, damage, level=logging.ERROR)
+
     def stray(self, place: "TopicPartition", directory: str) -> None:
         text = "%s: the cluster does not know the topic of %s; it is set aside as -stray"
         self._limited("stray", of_partition(place, directory=directory), text, place, directory)

@@ -19,6 +19,7 @@ from tidelog.protocol.messages.fetch import (
     PartitionData,
 )
 from tidelog.server.partition import Partition
+from tidelog.storage.errors import CorruptSegmentError
 from tidelog.storage.log_read import FetchIsolation, LogRead, read
 
 if TYPE_CHECKING:
@@ -106,6 +107,10 @@ def fetch_partition(
     except StorageFault as fault:
         broker.storage_fault(fault)
         return Fetched(asked, refused(index, ErrorCode.KAFKA_STORAGE_ERROR), found)
+    except CorruptSegmentError as damage:
+        found.metrics.failed_fetches += 1
+        broker.events.log_damaged(asked.place, request.fetch_offset, damage)
+        return Fetched(asked, refused(index, ErrorCode.CORRUPT_MESSAGE), found)
     if result.code is not ErrorCode.NONE:
         found.metrics.failed_fetches += 1
         return Fetched(asked, refused(index, result.code), found)

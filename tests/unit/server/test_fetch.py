@@ -231,3 +231,18 @@ def test_readers_of_decided_transactions_are_told_which_were_aborted(client: Sim
     produced(client, topic, batch_of(b"x"))
     assert only(client.ask(request(topic, wanted(), isolation_level=1), 12)).aborted_transactions == []
     assert only(client.ask(request(topic, wanted(), isolation_level=0), 12)).aborted_transactions is None
+
+
+def test_a_damaged_log_is_said_to_be_corrupt_and_the_other_partitions_are_read(
+    node: NodeWorld, client: SimClient, topic: str
+) -> None:
+    create(client, topic, partitions=2)
+    produce(client, topic, b"a", partition=0)
+    produce(client, topic, b"b", partition=1)
+    log = next(p.log for p in node.running.broker.hosted.by_place.values() if p.topic_partition == (topic, 0))
+    log.flush.now(log)
+    magic_at = 16
+    node.fs.rot(f"{log.directory}/{0:020d}.log", [8 * magic_at])
+    first, second = client.ask(request(topic, wanted(0), wanted(1)), 12).responses[0].partitions
+    assert (first.error_code, bytes(first.records or b"")) == (ErrorCode.CORRUPT_MESSAGE, b"")
+    assert values_in(second.records) == [b"b"]
