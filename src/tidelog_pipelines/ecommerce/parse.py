@@ -4,6 +4,7 @@ One pass of Spark's JSON reader over all kinds; the rest are comparisons of its 
 (was it JSON at all?) is computed in the branch that only they take.
 """
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Final
 
@@ -15,6 +16,8 @@ from tidelog_pipelines.ecommerce.events import EventTopics
 
 # Spark reads single quotes as JSON by default; nobody else does.
 _JSON_OPTIONS: Final = {"allowSingleQuotes": "false"}
+_NUMBER: Final = "^[-+]?[0-9][-+0-9.eE]*$"
+_WORDS: Final = ("true", "false", "NaN", "Infinity", "+Infinity", "-Infinity", "INF", "+INF", "-INF")
 
 
 def parsed(records: DataFrame, topics: EventTopics) -> DataFrame:
@@ -74,27 +77,44 @@ def _has_its_own() -> Column:
 
 
 def _has_items() -> Column:
-    def is_item(item: Column) -> Column:
-        checks = (_is(item[name], type_) for name, type_ in events.ITEM_FIELDS.items())
+    def is_item(item: Column, is_string: Callable[[Column], Column]) -> Column:
+        fields = events.ITEM_FIELDS.items()
+        checks = (is_string(item[name]) if type_ == "string" else item[name].isNotNull() for name, type_ in fields)
         return item.isNotNull() & reduce(Column.__and__, checks)
 
-    return F.coalesce(F.forall("json.items", is_item), F.lit(False))
+    strings = [name for name, type_ in events.ITEM_FIELDS.items() if type_ == "string"]
+    is_doubtful = F.exists("json.items", lambda item: reduce(Column.__or__, (_is_doubtful(item[n]) for n in strings)))
+    exact = F.forall(_again(events.items_schema(events.EXACT_TYPES), "items"), lambda item: is_item(item, _is_string))
+    quick = F.forall("json.items", lambda item: is_item(item, Column.isNotNull))
+    return F.coalesce(F.when(is_doubtful, exact).otherwise(quick), F.lit(False))
 
 
 def _has(name: str, type_: events.FieldType) -> Column:
-    return _is(F.col(f"json.{name}"), type_)
-
-
-def _is(field: Column, type_: events.FieldType) -> Column:
     """Integers of a wrong type are null already. Never null itself, so that `not` means what it says."""
+    field = F.col(f"json.{name}")
     if type_ == "integer":
         return field.isNotNull()
-    return F.coalesce(F.schema_of_variant(field) == "STRING", F.lit(False))
+    exact = _is_string(_again(f"{name} {events.EXACT_TYPES[type_]}", name))
+    return F.when(_is_doubtful(field), exact).otherwise(field.isNotNull())
+
+
+def _is_doubtful(text: Column) -> Column:
+    """Whether what was read as a string may have been a number, a word or a structure."""
+    is_number = (text < ":") & text.rlike(_NUMBER)
+    return F.coalesce(is_number | text.startswith("{") | text.startswith("[") | text.isin(*_WORDS), F.lit(False))
+
+
+def _is_string(variant: Column) -> Column:
+    return F.coalesce(F.schema_of_variant(variant) == "STRING", F.lit(False))
+
+
+def _again(schema: str, name: str) -> Column:
+    """Only within a branch that few records take."""
+    return F.from_json(_text(), schema, _JSON_OPTIONS)[name]
 
 
 def _value(name: str) -> Column:
-    field = F.col(f"json.{name}")
-    return field.cast("string") if events.all_fields()[name] == "string" else field
+    return F.col(f"json.{name}")
 
 
 def _is_json() -> Column:
@@ -105,7 +125,8 @@ def _is_json() -> Column:
 
 def _is_whole_text() -> Column:
     """Spark's reader takes bytes that are no UTF-8, and stops after the first value whatever follows: we do not."""
-    return F.coalesce(F.is_valid_utf8(_text()) & F.btrim(_text(), F.lit(" \t\r\n")).endswith("}"), F.lit(False))
+    ends_well = _text().endswith("}") | F.btrim(_text(), F.lit(" \t\r\n")).endswith("}")  # nearly always at once
+    return F.coalesce(F.is_valid_utf8(_text()) & ends_well, F.lit(False))
 
 
 def _text() -> Column:
