@@ -12,6 +12,7 @@ This holds on rows as the source reads them: in order, before anything is shuffl
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tidelog_pipelines.ecommerce.events import REPEAT_MS_MAX
@@ -60,12 +61,11 @@ class Recent:
         self.next_offset = offset
 
     def forget(self, timestamp_ms: int) -> None:
-        """What is too old to be repeated."""
+        """What is too old to be repeated. In one walk: a dict begins at its first entry that ever was, so that to ask
+        for the first again and again walks over all that is deleted."""
         limit_ms = timestamp_ms - 2 * REPEAT_MS_MAX
-        while self.seen_ms:
-            event_id = next(iter(self.seen_ms))
-            if self.seen_ms[event_id] >= limit_ms:
-                return
+        old = list(takewhile(lambda each: each[1] < limit_ms, self.seen_ms.items()))
+        for event_id, _ in old:
             del self.seen_ms[event_id]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidelog_pipelines.ecommerce.events import EventTopics, json_schema
+from tidelog_pipelines.ecommerce.events import EXACT_TYPES, EventTopics, items_schema, json_schema
 from tidelog_pipelines.ecommerce.settings import Settings, interval, parse
 
 NEEDED = ["--bootstrap-server", "localhost:9092", "--checkpoint", "/state/"]
@@ -57,7 +57,8 @@ def test_a_topic_knows_its_kind() -> None:
     assert EventTopics("x-").kind("x-add_to_cart") == "add_to_cart"
 
 
-def test_strings_are_read_so_that_their_type_is_seen() -> None:
-    assert "user_id variant" in json_schema()
+def test_strings_are_read_as_such_and_exactly_where_that_is_asked_for() -> None:
+    assert "user_id string" in json_schema()
     assert "at bigint" in json_schema()
-    assert json_schema().endswith("items array<struct<product_id:variant,quantity:bigint,price_cents:bigint>>")
+    assert json_schema().endswith("items array<struct<product_id:string,quantity:bigint,price_cents:bigint>>")
+    assert items_schema(EXACT_TYPES) == "items array<struct<product_id:variant,quantity:bigint,price_cents:bigint>>"
