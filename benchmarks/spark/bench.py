@@ -30,7 +30,7 @@ class Sizes:
     pipeline_warm_seconds: int  # of these
 
 
-FULL = Sizes(4_000_000, 3, 3, 60, 10_000, 120, 40)
+FULL = Sizes(4_000_000, 3, 3, 60, 10_000, 180, 90)
 QUICK = Sizes(1_000_000, 1, 1, 30, 10_000, 60, 30)
 
 

@@ -34,7 +34,7 @@ from tidelog_pipelines.traffic.verdict import Check, is_right, verdict
 RATE, P95_S_MAX, SEED = 20_000, 5.0, 7
 RATE_TOLERANCE = 0.995  # of a plan that ends between two ticks
 READY, READY_S_MAX, FINISH_S_MAX = "running: ", 120.0, 120.0
-STEP_MS, LOOK_MS = 10, 50
+STEP_MS, LOOK_MS, LAST_MS = 10, 50, 100
 
 
 def run(bench: Bench) -> None:
@@ -78,6 +78,10 @@ class Latencies:
             self._first_ms = newest_ms
         first = max(self._readable_to_ms, self._first_ms + self._warm_ms)
         self.of_events_ms += [now_ms - each for each in range(first + STEP_MS, newest_ms + 1, STEP_MS)]
+
+    def are_taken_to(self, end_ms: float) -> bool:
+        """But for the last moment, in which there may have been none."""
+        return self._readable_to_ms >= end_ms - LAST_MS
 
     def percentile_s(self, part: float) -> float:
         ordered = sorted(self.of_events_ms)
@@ -127,7 +131,13 @@ def traffic(broker: System, scratch: Path, seconds: int) -> Iterator["subprocess
 def finished(
     client: Client, reader: ResultReader, latencies: Latencies, sent: dict[str, Any], worker: "subprocess.Popen[bytes]"
 ) -> list[Check]:
-    """When everything is counted, or time is up."""
+    """When everything is counted, or time is up. The truth takes a while to find out: before it, what is under way has
+    its latency taken."""
+    until = time.monotonic() + FINISH_S_MAX
+    while not latencies.are_taken_to(sent["start_ms"] + 1000 * sent["events"] / sent["rate"]):
+        latencies.look()
+        if time.monotonic() > until or worker.poll() is not None:
+            break
     truth = truth_of(Plan(sent["seed"], sent["start_ms"], sent["rate"], sent["speed"], sent["events"])).answers()
     until = time.monotonic() + FINISH_S_MAX
     while True:

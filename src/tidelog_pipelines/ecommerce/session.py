@@ -32,7 +32,7 @@ PREFERRED: Final = {
     # In update mode a batch without data would only advance the watermark.
     f"{_STREAMING}.noDataMicroBatches.enabled": "false",
     "spark.scheduler.mode": "FAIR",  # the results do not wait behind the archive
-    "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC {UNCHECKED}",
+    "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:NewRatio=1 {UNCHECKED}",
 }
 
 
