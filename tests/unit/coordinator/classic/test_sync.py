@@ -34,6 +34,17 @@ def test_a_follower_that_comes_later_gets_its_part_at_once() -> None:
     assert bench.sync(follower, 1).assignment == b"F", "as often as it asks"
 
 
+def test_who_asks_for_its_part_is_alive() -> None:
+    """Kafka 4 gives it up all the same, if it has sent no heartbeat since the group was loaded."""
+    bench = Bench()
+    leader, follower = bench.stable(2)
+    bench.reload()
+    bench.advance(SESSION_MS - 10)
+    assert bench.sync(follower, bench.group.generation).code is ErrorCode.NONE
+    bench.advance(20)
+    assert set(bench.group.members) == {follower}, f"{leader} was not heard of"
+
+
 def test_the_assignment_is_the_record_of_the_group() -> None:
     bench, (leader, follower) = completing()
     completing_since_ms = bench.group.state_timestamp_ms

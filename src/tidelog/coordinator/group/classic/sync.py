@@ -31,6 +31,9 @@ def sync(shard: GroupShard, now_ms: int, request: CoordinatorRequest, group: Cla
     member = group.members[message.member_id]
     group.has_synced(member.member_id)
     if group.state is ClassicState.STABLE:
+        # Kafka 4 does not count this as a sign of life, as its predecessors did: a member could be told what it owns
+        # and be given up in the next moment.
+        group.keep_session(decision.now_ms, member)
         return decision.result(request, _assigned(group, member))
     # An earlier one of its own: nobody reads that answer any more, but it must not stay open.
     decision.answer_sync(member, sync_refused(ErrorCode.REBALANCE_IN_PROGRESS))
