@@ -63,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     target, ends = (options.bootstrap_server, options.target, options.checkpoint), options.available_now
     query = start(rows, *target, available_now=ends)
     query.awaitTermination()
+    listener.settle(query)
     show_lag(query)
     spark.streams.removeListener(listener)
 

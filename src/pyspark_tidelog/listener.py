@@ -10,6 +10,7 @@ Spark Connect has none to look into: there `listen(spark, options)` says it.
 """
 
 import logging
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
         QueryStartedEvent,
         QueryTerminatedEvent,
     )
+    from pyspark.sql.streaming.query import StreamingQuery
 
 LOGGER: Final = logging.getLogger("pyspark_tidelog")
 OPTION: Final = "commitOffsetsToGroup"
+SETTLE_S: Final = 30.0
+LOOK_S: Final = 0.02
 
 
 class Target(NamedTuple):
@@ -51,7 +55,8 @@ class Targets(Protocol):
 
 def listen(spark: "SparkSession", options: Mapping[str, str] | None = None) -> "GroupCommitListener":
     """`options`: of the source, for all queries of the session (`kafka.bootstrap.servers`, `commitOffsetsToGroup`);
-    without them each query's own are found. `spark.streams.removeListener` ends it."""
+    without them each query's own are found. `settle` waits for the last commit of a query that has ended,
+    `spark.streams.removeListener` ends it."""
     listener = GroupCommitListener(_Plans(spark) if options is None else _Given(options))
     spark.streams.addListener(listener)
     return listener
@@ -62,6 +67,17 @@ class GroupCommitListener(StreamingQueryListener):
         self._targets = targets
         self._queries: dict[str, Mapping[str, Target]] = {}  # by the id of a run
         self._commits: dict[tuple[str, Target], GroupCommits] = {}
+        self._ended: set[str] = set()  # runs
+
+    def settle(self, query: "StreamingQuery", timeout_s: float = SETTLE_S) -> bool:
+        """Wait until everything that a query has finished is committed; False if that takes longer. For a program that
+        is about to end, or to remove the listener: Spark tells of a query's end when `awaitTermination` is over."""
+        until = time.monotonic() + timeout_s
+        while str(query.runId) not in self._ended:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(LOOK_S)
+        return True
 
     def onQueryStarted(self, event: "QueryStartedEvent") -> None:
         self._targets.started(str(event.id))
@@ -86,6 +102,7 @@ class GroupCommitListener(StreamingQueryListener):
         self._queries.pop(run_id, None)
         for key in [key for key in self._commits if key[0] == run_id]:
             self._commits.pop(key).close()
+        self._ended.add(run_id)
 
     def _of(self, run_id: str, target: Target) -> GroupCommits:
         if (run_id, target) not in self._commits:

@@ -116,3 +116,12 @@ def test_options_without_a_group_are_refused() -> None:
 def test_without_a_jvm_the_options_are_needed() -> None:
     with pytest.raises(OptionError, match="Spark Connect does not show the plan"):
         listen(cast(Any, Session()))
+
+
+def test_a_query_is_settled_when_its_end_was_told() -> None:
+    heard, query = GroupCommitListener(Targets({"s": OURS})), cast(Any, SimpleNamespace(runId="run"))
+    heard.onQueryProgress(progress(("s", '{"t": {"0": 5}}')))
+    assert not heard.settle(query, timeout_s=0.05)
+    heard.onQueryTerminated(cast(Any, SimpleNamespace(id="query", runId="run")))
+    assert Recorded.all[0].is_closed
+    assert heard.settle(query, timeout_s=0)
