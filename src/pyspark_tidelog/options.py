@@ -59,6 +59,7 @@ class SourceOptions:
     min_offsets_per_trigger: int | None
     max_trigger_delay_ms: int
     columns: tuple[str, ...]
+    nullable: bool
     group_id: str | None
     commit_offsets_to_group: str | None
     as_of_ms: int | None
@@ -87,6 +88,7 @@ def source_options(
         min_offsets_per_trigger=min_offsets,
         max_trigger_delay_ms=given.duration_ms("maxTriggerDelay"),
         columns=_columns(given, schema_names),
+        nullable=given.flag("nullable"),
         group_id=lowered(options).get("kafka.group.id"),
         commit_offsets_to_group=given.text("commitOffsetsToGroup"),
         as_of_ms=as_of_ms(given),
@@ -171,8 +173,14 @@ def _columns(given: Given, schema_names: Sequence[str] | None) -> tuple[str, ...
 
 
 def asked_columns(options: Mapping[str, str]) -> tuple[str, ...]:
-    """For the schema, which Spark asks for before it says whether the read is a stream."""
+    """For the schema, which Spark asks for before it says whether the read is a stream: at `load()`, where a wrong name
+    is told best."""
+    _check_names(options)
     return _columns(Given(options, SOURCE_OPTIONS), None)
+
+
+def asks_for_nullable(options: Mapping[str, str]) -> bool:
+    return Given(options, SOURCE_OPTIONS).flag("nullable")
 
 
 def _named_columns(text: str) -> tuple[str, ...]:

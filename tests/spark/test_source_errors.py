@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -39,6 +40,13 @@ def test_a_batch_that_can_not_be_read(
     with pytest.raises(Exception, match="PYTHON_DATA_SOURCE_ERROR") as caught:
         batch(spark, bootstrap, **{"subscribe": topic, **options}).collect()
     assert message in first_line(caught)
+
+
+@pytest.mark.parametrize("start", [batch, stream])
+def test_a_wrong_name_is_told_before_anything_is_read(spark: SparkSession, bootstrap: str, start: Any) -> None:
+    with pytest.raises(Exception, match="PYTHON_DATA_SOURCE_ERROR") as caught:
+        start(spark, bootstrap, subscribe="t", startingOffset="earliest")
+    assert "startingOffset: a read has no such option; did you mean startingOffsets?" in first_line(caught)
 
 
 def test_a_schema_of_other_types(spark: SparkSession, bootstrap: str, topic: str) -> None:
