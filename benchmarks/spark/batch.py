@@ -10,11 +10,7 @@ from benchmarks.spark.jobs import Job, Place
 from benchmarks.spark.samples import Run
 from benchmarks.spark.scores import Bars
 
-ALL_COLUMNS: dict[str, Job] = {
-    "all columns to noop": jobs.noop,
-    "all columns, nullable=false": jobs.noop_not_null,
-    "group by length(value)": jobs.by_length,
-}
+ALL_COLUMNS: dict[str, Job] = {"all columns to noop": jobs.noop, "group by length(value)": jobs.by_length}
 FEW_COLUMNS: dict[str, Job] = {"value alone to noop": jobs.noop_value, "group by value_size": jobs.by_value_size}
 
 ONE_CORE_BARS = Bars(wall=3.0, cpu=1.5, wall_tuned=1.7, cpu_tuned=1.05)

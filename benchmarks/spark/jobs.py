@@ -36,12 +36,6 @@ def noop(place: Place, contender: Contender) -> None:
     _discard(contender.batch(place.spark, place.bootstrap, place.topic))
 
 
-def noop_not_null(place: Place, contender: Contender) -> None:
-    """Ours tells Spark what is never null. The connector can not."""
-    options = {"nullable": "false"} if contender.name == OURS else {}
-    _discard(contender.batch(place.spark, place.bootstrap, place.topic, **options))
-
-
 def by_length(place: Place, contender: Contender) -> list[tuple[int, int]]:
     return _lengths(contender.batch(place.spark, place.bootstrap, place.topic), "length(value)")
 

@@ -29,8 +29,8 @@ _VALUE: Final = 2
 class ArrowColumns:
     """The record batches of one partition."""
 
-    def __init__(self, topic: str, partition: int, columns: tuple[str, ...], nullable: bool = True) -> None:
-        self.schema = arrow_schema(columns, nullable=nullable)
+    def __init__(self, topic: str, partition: int, columns: tuple[str, ...]) -> None:
+        self.schema = arrow_schema(columns)
         self._topic = topic
         self._partition = partition
         self._build: list[Callable[[Rows], Any]] = [self._builder(name) for name in columns]

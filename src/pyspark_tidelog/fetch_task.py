@@ -21,7 +21,6 @@ class FetchTask:
     end: int  # exclusive
     columns: tuple[str, ...]
     fail_on_data_loss: bool
-    nullable: bool = True  # whether columns that are never null are declared as if they could be
 
     @property
     def place(self) -> TopicPartition:

@@ -59,7 +59,6 @@ class SourceOptions:
     min_offsets_per_trigger: int | None
     max_trigger_delay_ms: int
     columns: tuple[str, ...]
-    nullable: bool
     group_id: str | None
     commit_offsets_to_group: str | None
     as_of_ms: int | None
@@ -88,7 +87,6 @@ def source_options(
         min_offsets_per_trigger=min_offsets,
         max_trigger_delay_ms=given.duration_ms("maxTriggerDelay"),
         columns=_columns(given, schema_names),
-        nullable=given.flag("nullable"),
         group_id=lowered(options).get("kafka.group.id"),
         commit_offsets_to_group=given.text("commitOffsetsToGroup"),
         as_of_ms=as_of_ms(given),
@@ -177,10 +175,6 @@ def asked_columns(options: Mapping[str, str]) -> tuple[str, ...]:
     is told best."""
     _check_names(options)
     return _columns(Given(options, SOURCE_OPTIONS), None)
-
-
-def asks_for_nullable(options: Mapping[str, str]) -> bool:
-    return Given(options, SOURCE_OPTIONS).flag("nullable")
 
 
 def _named_columns(text: str) -> tuple[str, ...]:

@@ -27,8 +27,8 @@ class TaskPartition(InputPartition):
 
 
 def _restored(shared: bytes, topic: str, topic_id: Uuid | None, partition: int, start: int, end: int) -> TaskPartition:
-    cluster, fetch, *rest = pickle.loads(shared)
-    return TaskPartition(FetchTask(cluster, fetch, topic, topic_id, partition, start, end, *rest), shared)
+    cluster, fetch, columns, fails = pickle.loads(shared)
+    return TaskPartition(FetchTask(cluster, fetch, topic, topic_id, partition, start, end, columns, fails), shared)
 
 
 def input_partitions(tasks: Sequence[FetchTask]) -> list[InputPartition]:
@@ -36,7 +36,7 @@ def input_partitions(tasks: Sequence[FetchTask]) -> list[InputPartition]:
     shared = b""
     if tasks:
         one = tasks[0]
-        shared = pickle.dumps((one.cluster, one.fetch, one.columns, one.fail_on_data_loss, one.nullable))
+        shared = pickle.dumps((one.cluster, one.fetch, one.columns, one.fail_on_data_loss))
     return [TaskPartition(task, shared) for task in tasks]
 
 

@@ -25,8 +25,8 @@ log = logging.getLogger("pyspark_tidelog")
 
 
 def record_batches(task: FetchTask) -> Iterator[Any]:
-    """pyarrow RecordBatches of the task's columns, about 2 MB each. TidelogError says what went wrong, where, and
-    what to do."""
+    """pyarrow RecordBatches of `arrow_schema(task.columns)`, about 2 MB each. TidelogError says what went wrong,
+    where, and what to do."""
     if task.start < task.end:
         with task.cluster.connect() as client:
             yield from batches_of(task, client)
@@ -34,7 +34,7 @@ def record_batches(task: FetchTask) -> Iterator[Any]:
 
 def batches_of(task: FetchTask, client: Client, open_link: OpenLink | None = None) -> Iterator[Any]:
     """The same, over connections of the caller's choice."""
-    fetch, arrow = task.fetch, ArrowColumns(task.topic, task.partition, task.columns, task.nullable)
+    fetch, arrow = task.fetch, ArrowColumns(task.topic, task.partition, task.columns)
     decoder = ColumnDecoder(task.end, read_committed=fetch.read_committed, verify_crc=fetch.verify_crc)
     source = _source(task, client, open_link)
     try:

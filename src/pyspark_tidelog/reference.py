@@ -23,8 +23,8 @@ known is refused before anything is read or written, with the option's name firs
 _COLUMNS: Final = """\
 ## Columns of a read
 
-All are nullable, as in Spark's own connector (`nullable=false` tells Spark which never are). `headers` is there with
-`includeHeaders`; what is not there by default is asked for with `columns` or a schema.
+All are nullable, as in Spark's own connector. `headers` is there with `includeHeaders`; what is not there by default is
+asked for with `columns` or a schema.
 """
 _SOURCE: Final = "## Reading\n"
 _SINK: Final = """\

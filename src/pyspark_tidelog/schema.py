@@ -1,5 +1,4 @@
-"""The columns of a read: those of Spark's Kafka connector, all of them nullable as there unless somebody asks for the
-truth (`nullable=false`), and one that is computed.
+"""The columns of a read: those of Spark's Kafka connector, all of them nullable as there, and one that is computed.
 
 The Arrow schema is written out rather than converted, because workers build it for every task and pyspark's converter
 would be imported for it. It must equal what the converter makes (time zone UTC), or Spark refuses the first batch;
@@ -45,11 +44,9 @@ COLUMNS: Final = {
 # What a read has when nobody says otherwise; `headers` with `includeHeaders`.
 DEFAULT_COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 HEADERS: Final = "headers"
-NEVER_NULL: Final = frozenset({"topic", "partition", "offset", "timestamp", "timestampType"})
 
 
-def spark_schema(columns: Sequence[str], *, nullable: bool = True) -> "StructType":
-    """`nullable`: also the columns that are never null, as Spark's own connector declares them."""
+def spark_schema(columns: Sequence[str]) -> "StructType":
     from pyspark.sql.types import (
         ArrayType,
         BinaryType,
@@ -71,10 +68,10 @@ def spark_schema(columns: Sequence[str], *, nullable: bool = True) -> "StructTyp
         "timestamp": TimestampType(),
         COLUMNS[HEADERS].type: ArrayType(header),
     }
-    return StructType([StructField(each, types[COLUMNS[each].type], _may_be_null(each, nullable)) for each in columns])
+    return StructType([StructField(name, types[COLUMNS[name].type]) for name in columns])
 
 
-def arrow_schema(columns: Sequence[str], *, nullable: bool = True) -> Any:
+def arrow_schema(columns: Sequence[str]) -> Any:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     header = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
@@ -86,14 +83,10 @@ def arrow_schema(columns: Sequence[str], *, nullable: bool = True) -> Any:
         "timestamp": pa.timestamp("us", "UTC"),
         COLUMNS[HEADERS].type: pa.list_(pa.field("element", header)),
     }
-    return pa.schema([pa.field(each, types[COLUMNS[each].type], _may_be_null(each, nullable)) for each in columns])
+    return pa.schema([pa.field(name, types[COLUMNS[name].type]) for name in columns])
 
 
-def _may_be_null(column: str, nullable: bool) -> bool:
-    return nullable or column not in NEVER_NULL
-
-
-def columns_of(schema: "StructType", *, nullable: bool = True) -> tuple[str, ...]:
+def columns_of(schema: "StructType") -> tuple[str, ...]:
     """The columns that a user's own schema (`.schema("value binary")`) asks for; OptionError where it asks for what a
     record has not."""
     for field in schema.fields:
@@ -103,14 +96,6 @@ def columns_of(schema: "StructType", *, nullable: bool = True) -> tuple[str, ...
         if field.dataType.simpleString() != known.type:
             problem = f"{field.name} is {known.type}, not {field.dataType.simpleString()}"
             raise OptionError("schema", problem, "cast it after the read")
-        if field != spark_schema((field.name,), nullable=nullable).fields[0]:  # Spark would refuse our batches
-            raise _wrong_nullability(field.name, nullable)
+        if field != spark_schema((field.name,)).fields[0]:  # Spark would refuse our batches, in words of its own
+            raise OptionError("schema", f"{field.name} may be null, also within", "leave NOT NULL out")
     return tuple(field.name for field in schema.fields)
-
-
-def _wrong_nullability(column: str, nullable: bool) -> OptionError:
-    if column not in NEVER_NULL:
-        return OptionError("schema", f"{column} may be null, also within", "leave NOT NULL out")
-    if nullable:
-        return OptionError("schema", f"{column} is declared NOT NULL", "set nullable=false too, or leave NOT NULL out")
-    return OptionError("schema", f"{column} is never null with nullable=false", "declare it NOT NULL")

@@ -10,7 +10,7 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from pyspark_tidelog.errors import TidelogError
-from pyspark_tidelog.options import SourceOptions, asked_columns, asks_for_nullable, source_options
+from pyspark_tidelog.options import asked_columns, source_options
 from pyspark_tidelog.schema import columns_of, spark_schema
 from pyspark_tidelog.spark_process import message_first
 
@@ -32,25 +32,21 @@ class DefaultSource(DataSource):
 
     def schema(self) -> StructType:
         with message_first("read the options"):
-            return spark_schema(asked_columns(self.options), nullable=asks_for_nullable(self.options))
+            return spark_schema(asked_columns(self.options))
 
     def reader(self, schema: StructType) -> "DataSourceReader":
         from pyspark_tidelog.batch_reader import batch_reader
 
         with message_first("read the options"):
-            return batch_reader(self._read(schema, is_streaming=False))
+            return batch_reader(source_options(self.options, is_streaming=False, schema_names=columns_of(schema)))
 
     def streamReader(self, schema: StructType) -> "DataSourceStreamReader":
         from pyspark_tidelog.stream_reader import RefusedStreamReader, stream_reader
 
         try:
-            return stream_reader(self._read(schema, is_streaming=True))
+            return stream_reader(source_options(self.options, is_streaming=True, schema_names=columns_of(schema)))
         except TidelogError as refusal:
             return RefusedStreamReader(refusal)
-
-    def _read(self, schema: StructType, *, is_streaming: bool) -> SourceOptions:
-        names = columns_of(schema, nullable=asks_for_nullable(self.options))
-        return source_options(self.options, is_streaming=is_streaming, schema_names=names)
 
     def writer(self, schema: StructType, overwrite: bool) -> "DataSourceArrowWriter":
         from pyspark_tidelog.sink import batch_writer

@@ -15,11 +15,6 @@ and log it"""
 _COLUMNS = """\
 the columns to read, with commas between, in this order: what is left out is not even decoded. A schema of your own, \
 `.schema("value binary")`, does the same"""
-_NULLABLE = """\
-true: every column may be null, as Spark's own connector declares them. false: `topic`, `partition`, `offset`, \
-`timestamp` and `timestampType`, which never are, are declared so, and Spark saves the checks: about a tenth of \
-the CPU of a read of all columns. A stateful query that has one of them in its state can not go back from false to \
-true, nor to Spark's own connector, without `spark.sql.streaming.stateStore.stateSchemaCheck=false`"""
 _COMMIT_OFFSETS_TO_GROUP = """\
 a consumer group that the offsets of finished micro-batches are committed to, so that any Kafka tool shows the query's \
 lag. The query itself starts from its checkpoint"""
@@ -84,7 +79,6 @@ SOURCE_OPTIONS: Final = by_name(
         ),
         # Ours
         ("columns", "", "both", _COLUMNS),
-        ("nullable", "true", "both", _NULLABLE),
         ("commitOffsetsToGroup", "", "stream", _COMMIT_OFFSETS_TO_GROUP),
         ("asOf", "", "batch", _AS_OF),
     )

@@ -23,7 +23,6 @@ def fetch_tasks(
             end=each.end,
             columns=options.columns,
             fail_on_data_loss=options.fail_on_data_loss,
-            nullable=options.nullable,
         )
         for each in ranges
     ]

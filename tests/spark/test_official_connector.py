@@ -27,18 +27,6 @@ def test_both_read_the_same_rows(spark: SparkSession, bootstrap: str, topic: str
     assert ours == official
 
 
-def test_both_read_the_same_rows_when_ours_says_what_is_never_null(
-    spark: SparkSession, bootstrap: str, topic: str
-) -> None:
-    create(bootstrap, topic, 3)
-    produce_a_bit_of_everything(bootstrap, topic, range(3))
-    official = read(spark, OFFICIAL, bootstrap, subscribe=topic, includeHeaders="true")
-    ours = read(spark, OURS, bootstrap, subscribe=topic, includeHeaders="true", nullable="false")
-    may_be_null = [field.name for field in ours.schema.fields if field.nullable]
-    assert (may_be_null, all(field.nullable for field in official.schema.fields)) == (["key", "value", "headers"], True)
-    assert plain(ours) == plain(official)
-
-
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
 def test_both_see_the_same_of_transactions(spark: SparkSession, bootstrap: str, topic: str, isolation: str) -> None:
     create(bootstrap, topic, 1)

@@ -13,7 +13,6 @@ from tests.unit.pyspark_tidelog.fake_cluster import FakeCluster
 
 from pyspark_tidelog import DefaultSource
 from pyspark_tidelog.batch_reader import BatchReader, FilteringBatchReader
-from pyspark_tidelog.columns import ArrowColumns
 from pyspark_tidelog.errors import OptionError
 from pyspark_tidelog.kafka_settings import ClusterOptions
 from pyspark_tidelog.schema import spark_schema
@@ -45,7 +44,6 @@ def test_the_schema_is_that_of_the_columns() -> None:
     assert source().schema().fieldNames() == names
     assert source(includeHeaders="true").schema().fieldNames() == [*names, "headers"]
     assert source(columns="value,offset").schema().fieldNames() == ["value", "offset"]
-    assert not source(columns="offset", nullable="false").schema()["offset"].nullable
 
 
 def test_a_batch_is_an_input_partition_for_each_range(cluster: FakeCluster) -> None:
@@ -147,15 +145,6 @@ def test_what_travels_to_a_task_is_the_task(cluster: FakeCluster) -> None:
     assert received.value == sent[1].value
     assert (received.value.start, received.value.topic_id) == (20, cluster.ids["a"])
     assert len(pickle.dumps(sent[1])) < 1_000
-
-
-def test_a_task_declares_what_the_schema_does(cluster: FakeCluster) -> None:
-    made = source(columns="offset", nullable="false")
-    (sent,) = made.reader(made.schema()).partitions()
-    received = pickle.loads(pickle.dumps(sent))
-    assert not received.value.nullable
-    arrow = ArrowColumns("t", 0, received.value.columns, received.value.nullable).schema
-    assert not arrow.field("offset").nullable
 
 
 def test_stop_closes_the_connection(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pyspark_tidelog.errors import OptionError
-from pyspark_tidelog.schema import COLUMNS, DEFAULT_COLUMNS, NEVER_NULL, arrow_schema, columns_of, spark_schema
+from pyspark_tidelog.schema import COLUMNS, DEFAULT_COLUMNS, arrow_schema, columns_of, spark_schema
 
 types = pytest.importorskip("pyspark.sql.types")
 pytest.importorskip("pyarrow")
@@ -16,15 +16,14 @@ HEADER = types.StructType(
 )
 
 
-@pytest.mark.parametrize("nullable", [True, False])
 @pytest.mark.parametrize("columns", [tuple(COLUMNS), DEFAULT_COLUMNS, ("value",), ("headers", "value_size"), ()])
-def test_the_arrow_schema_is_what_spark_converts_to(columns: tuple[str, ...], nullable: bool) -> None:
+def test_the_arrow_schema_is_what_spark_converts_to(columns: tuple[str, ...]) -> None:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     named = "timezone" in inspect.signature(to_arrow_schema).parameters  # PySpark 4.1 knows no other
     settings: dict[str, Any] = {"timezone": "UTC"} if named else {}
-    converted = to_arrow_schema(spark_schema(columns, nullable=nullable), **settings)
-    assert arrow_schema(columns, nullable=nullable).equals(converted, check_metadata=True)
+    converted = to_arrow_schema(spark_schema(columns), **settings)
+    assert arrow_schema(columns).equals(converted, check_metadata=True)
 
 
 def test_names_types_and_nullability_are_the_connectors() -> None:
@@ -76,24 +75,3 @@ def test_a_schema_that_records_have_not(name: str, kind: str, text: str) -> None
 def test_a_schema_that_rules_nulls_out(field: Any) -> None:
     with pytest.raises(OptionError, match=f"schema: {field.name} may be null"):
         columns_of(types.StructType([field]))
-
-
-def test_what_is_never_null_is_declared_so_where_that_is_asked_for() -> None:
-    found = spark_schema(tuple(COLUMNS), nullable=False)
-    assert {field.name for field in found.fields if not field.nullable} == NEVER_NULL
-    assert set(DEFAULT_COLUMNS) - {"key", "value"} == NEVER_NULL
-    assert columns_of(found, nullable=False) == tuple(COLUMNS)
-
-
-@pytest.mark.parametrize(
-    ("declared", "asked", "text"),
-    [
-        (False, True, "schema: offset is declared NOT NULL; set nullable=false too, or leave NOT NULL out"),
-        (True, False, "schema: offset is never null with nullable=false; declare it NOT NULL"),
-    ],
-)
-def test_a_schema_and_the_option_that_contradict_each_other(declared: bool, asked: bool, text: str) -> None:
-    field = types.StructField("offset", types.LongType(), nullable=declared)
-    with pytest.raises(OptionError) as caught:
-        columns_of(types.StructType([field]), nullable=asked)
-    assert str(caught.value) == text
