@@ -41,6 +41,11 @@ PASSES: Final = RETRIABLE | {ErrorCode.UNKNOWN_SERVER_ERROR}
 # data loss to the caller.
 GONE_PATIENCE_MS: Final = 15_000
 
+# What is asked for beyond the end of the range is sent for nothing: a small micro-batch would be a tenth of it. Until a
+# chunk has shown what records take, they are taken to be a little larger than most are.
+BYTES_EACH_GUESSED: Final = 512
+BYTES_LEAST: Final = 65_536
+
 OpenLink = Callable[[Node, str, int], FetchLink]
 
 
@@ -103,6 +108,7 @@ class FetchAhead:
         self._open_link = _opener(client) if open_link is None else open_link
         self._link: FetchLink | None = None
         self._is_owed = False  # a response, on the link
+        self._bytes_each = BYTES_EACH_GUESSED  # of an offset
         self._follower: int | None = None  # that the leader has sent us to
         self._backoff = Backoff(client.world.entropy)
         self._failing_since_ms: int | None = None
@@ -160,8 +166,12 @@ class FetchAhead:
         wanted = Wanted(self._topic().topic_id, offset, self._partition().leader_epoch)
         request = one_fetch(wanted, self.place, self._options)
         request.rack_id = self._rack
+        request.topics[0].partitions[0].partition_max_bytes = self._enough_bytes(offset)
         link.ask(request)
         self._is_owed = True
+
+    def _enough_bytes(self, offset: int) -> int:
+        return min(self._options.partition_bytes, max(BYTES_LEAST, (self.end - offset) * self._bytes_each))
 
     def _ask_ahead(self) -> None:
         """A failure here is found again, and dealt with, when the answer is asked for."""
@@ -219,6 +229,7 @@ class FetchAhead:
         index = self._walk(frame, reply)
         offset = self.offset
         self.offset = index.last_offsets[len(index) - 1] + 1
+        self._bytes_each = (reply.end - reply.start) // (self.offset - index.base_offsets[0]) + 1
         self._starving_since_ms = None
         self._ask_ahead()
         return Chunk(frame, index, reply.aborted, offset, self.offset)

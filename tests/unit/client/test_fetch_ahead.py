@@ -4,10 +4,10 @@ import logging
 
 import pytest
 from tests.unit.client.fetch_log import PLACE, TOPIC_ID, FetchLog, partition_of, refused, topic_metadata
-from tests.unit.records.raw import batch, content, record, varint
+from tests.unit.records.raw import batch, content, field, record, varint
 
 from tidelog.client.errors import ClientError, CorruptRecords, TimedOut
-from tidelog.client.fetch_ahead import Chunk, FetchAhead, RangeLost
+from tidelog.client.fetch_ahead import BYTES_EACH_GUESSED, BYTES_LEAST, Chunk, FetchAhead, RangeLost
 from tidelog.client.fetcher import FetchOptions
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import Uuid
@@ -59,6 +59,24 @@ def test_what_a_request_says() -> None:
     assert (request.session_epoch, request.rack_id, request.isolation_level) == (-1, "here", 0)
     chunks(reader(log, read_committed=True))
     assert log.requests[-1].isolation_level == 1
+
+
+def test_no_more_is_asked_for_than_the_rest_of_the_range_takes() -> None:
+    value = field(b"v" * 10_000)
+    wide = [
+        batch(*(record(content(varint(at), value=value)) for at in range(10)), base_offset=10 * n) for n in range(9)
+    ]
+    log = FetchLog(*wide)
+    client, most = log.client(retry_timeout_ms=20_000), 1 << 20
+    for start, end in ((0, 1_000_000), (15, 85)):
+        log.requests.clear()
+        source = FetchAhead(client, PLACE, start, end, FetchOptions(partition_bytes=most), open_link=log.open_link)
+        assert source.next_chunk() is not None
+        source.close()
+        first, second = (each.topics[0].partitions[0] for each in log.requests)
+        left = end - second.fetch_offset
+        assert first.partition_max_bytes == min(most, max(BYTES_LEAST, (end - start) * BYTES_EACH_GUESSED))
+        assert second.partition_max_bytes == min(most, left * (len(wide[0]) // 10 + 1))
 
 
 def test_a_gap_at_the_end_is_passed_by_the_batch_behind_it() -> None:
