@@ -50,7 +50,7 @@ class Watch:
             self.state.answers(records),
             self._rates(records),
             {group.partition("-")[2]: lag for group in GROUPS if (lag := self._lag(group, ends)) is not None},
-            list(self.state.latencies_ms) if self._has_latency else [],
+            self.state.latencies_ms if self._has_latency else [],
             self.state.updates,
         )
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from tidelog_pipelines.traffic.answers import Sales
-from tidelog_pipelines.traffic.results import ResultState
+from tidelog_pipelines.traffic.results import LATENCY_OVER_MS, ResultState
 
 START_TEXT = "2025-11-13T02:13:00.000Z"
 START = 29_383_333 * 60_000
@@ -30,7 +30,7 @@ def test_the_last_value_of_a_key_counts() -> None:
     assert found.sales_per_minute == {START: Sales(1, 7)}
     assert found.top_viewed_products == {START: (("p1", 3),)}
     assert found.records == {"add_to_cart": 1}
-    assert (state.updates, list(state.latencies_ms), state.faults) == (4, [1_000, 1_500, 1_500, 2_000], [])
+    assert (state.updates, state.latencies_ms, state.faults) == (4, [1_000, 1_500, 1_500, 2_000], [])
 
 
 def test_a_tombstone_takes_a_result_away() -> None:
@@ -43,7 +43,15 @@ def test_a_tombstone_takes_a_result_away() -> None:
 def test_the_time_of_the_last_event_may_be_iso() -> None:
     state = ResultState()
     state.add("sales_5m", KEY, row(purchases=1, amount_cents=5, updated_to=START_TEXT), START + 40)
-    assert list(state.latencies_ms) == [40]
+    assert state.latencies_ms == [40]
+
+
+def test_latency_is_that_of_the_latest_results() -> None:
+    state = ResultState()
+    for read_ms in (0, 1_000, LATENCY_OVER_MS, LATENCY_OVER_MS + 500):
+        value = row(purchases=1, amount_cents=5, updated_to=START)
+        state.add("sales_5m", KEY, value, START + 60_000 + read_ms)
+    assert [latency - 60_000 for latency in state.latencies_ms] == [1_000, LATENCY_OVER_MS, LATENCY_OVER_MS + 500]
 
 
 def test_dead_letters_are_counted_by_reason_and_come_once() -> None:
