@@ -127,7 +127,7 @@ def test_one_request_is_of_one_producer(world: NodeWorld, client: SimClient, top
 
 def test_an_id_that_nobody_knows_and_anothers_producer_id(world: NodeWorld, topic: str) -> None:
     stranger, one = SimProducer(world, "stranger"), producer(world)
-    stranger.producer_id, stranger.producer_epoch = 5, 0
+    stranger.producer_id, stranger.producer_epoch = one.producer_id + 1_000, 0
     assert stranger.ask_produce((topic, 0), b"x").error_code == ErrorCode.INVALID_PRODUCER_ID_MAPPING
     stranger.transactional_id = one.transactional_id
     assert stranger.ask_produce((topic, 0), b"x").error_code == ErrorCode.INVALID_PRODUCER_ID_MAPPING
