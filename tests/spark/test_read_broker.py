@@ -49,7 +49,8 @@ def task_of(bootstrap: str, topic: str, start: int, end: int, **changes: Any) ->
 
 
 def write(bootstrap: str, topic: str, values: Sequence[bytes], keys: Sequence[bytes | None] | None = None) -> None:
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
+    # So that there are many batches, however fast the machine is: a fetch has one of them at least.
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "batch.num.messages": 500})
     for value, key in zip(values, keys or [None] * len(values), strict=True):
         producer.produce(topic, value, key, partition=0, on_delivery=_delivered)
         producer.poll(0)
