@@ -61,7 +61,9 @@ def _validate_state(world: NodeWorld) -> int:
     broker, compared = world.running.broker, 0
     for shard in shards_of(world):
         log = shard.partition.log
-        is_settled = log.high_watermark == log.log_end_offset and not log.is_unsettled
+        # What the last turn decided and had no time to write is staged for the next.
+        is_written = shard.log.end_offset == log.log_end_offset
+        is_settled = is_written and log.high_watermark == log.log_end_offset and not log.is_unsettled
         if shard.machine is None or shard.replicated.has_work or not is_settled:
             continue
         loading = Rereading(broker, shard.partition, shard._kind.types, lambda _type: None)
