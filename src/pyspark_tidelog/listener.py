@@ -70,8 +70,9 @@ class GroupCommitListener(StreamingQueryListener):
         self._ended: set[str] = set()  # runs
 
     def settle(self, query: "StreamingQuery", timeout_s: float = SETTLE_S) -> bool:
-        """Wait until everything that a query has finished is committed; False if that takes longer. For a program that
-        is about to end, or to remove the listener: Spark tells of a query's end when `awaitTermination` is over."""
+        """Wait until we have heard of a query's end and committed what it has finished; False if that takes longer. A
+        commit that the coordinator did not take is a line in the log, as any other. For a program that is about to end,
+        or to remove the listener: Spark tells of a query's end when `awaitTermination` is over."""
         until = time.monotonic() + timeout_s
         while str(query.runId) not in self._ended:
             if time.monotonic() >= until:

@@ -61,8 +61,9 @@ def _validate_state(world: NodeWorld) -> int:
     broker, compared = world.running.broker, 0
     for shard in shards_of(world):
         log = shard.partition.log
-        # What the last turn decided and had no time to write is staged for the next.
         is_written = shard.log.end_offset == log.log_end_offset
+        # What the last turn decided and had no time to write is staged: it must be in line for the next.
+        assert is_written or shard.machine is None or _is_in_line(world, shard), f"{log} forgets what is staged"
         is_settled = is_written and log.high_watermark == log.log_end_offset and not log.is_unsettled
         if shard.machine is None or shard.replicated.has_work or not is_settled:
             continue
@@ -71,6 +72,12 @@ def _validate_state(world: NodeWorld) -> int:
         shard.replicated.validate_state(twin, loading.slices(), durable)
         compared += 1
     return compared
+
+
+def _is_in_line(world: NodeWorld, shard: CoordinatorShard[Any]) -> bool:
+    coordinators = world.running.broker.coordinators
+    families: list[Any] = [coordinators.groups, coordinators.transactions]
+    return any(shard in family._ready.values() for family in families)
 
 
 def are_loaded(world: NodeWorld) -> bool:

@@ -229,7 +229,8 @@ class FetchAhead:
         index = self._walk(frame, reply)
         offset = self.offset
         self.offset = index.last_offsets[len(index) - 1] + 1
-        self._bytes_each = (reply.end - reply.start) // (self.offset - index.base_offsets[0]) + 1
+        # At least one: whether the batches are in order is for who decodes them to say.
+        self._bytes_each = (reply.end - reply.start) // max(1, self.offset - index.base_offsets[0]) + 1
         self._starving_since_ms = None
         self._ask_ahead()
         return Chunk(frame, index, reply.aborted, offset, self.offset)

@@ -79,6 +79,13 @@ def test_no_more_is_asked_for_than_the_rest_of_the_range_takes() -> None:
         assert second.partition_max_bytes == min(most, left * (len(wide[0]) // 10 + 1))
 
 
+def test_batches_out_of_order_are_handed_on_as_they_are() -> None:
+    log = log_of(20, 10)
+    options = FetchOptions(partition_bytes=1 << 20)
+    source = FetchAhead(log.client(retry_timeout_ms=20_000), PLACE, 15, 20, options, open_link=log.open_link)
+    assert spans(source) == [(15, 20)]
+
+
 def test_a_gap_at_the_end_is_passed_by_the_batch_behind_it() -> None:
     log = log_of(0, 50)
     assert spans(reader(log, 0, 30)) == [(0, 10), (10, 60)]
