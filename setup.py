@@ -2,12 +2,12 @@
 
 The list below is the only place that names them. Where there is no C compiler, or TIDELOG_PURE=1 is set, nothing is
 compiled and the same files run interpreted; `tidelog._compiled` decides at import which of the two is in use, and
-notices a compiled file whose source has changed since (it reads the hashes that are written here).
+notices a compiled file whose source has changed since (it reads the digests that are written here).
 """
 
-import hashlib
 import json
 import os
+import runpy
 import shutil
 import sys
 import sysconfig
@@ -22,56 +22,72 @@ COMPILED = [
     "src/tidelog/records/kernels_encode.py",
     "src/tidelog/records/kernels_compact.py",
     "src/tidelog/records/kernels_check.py",
-    "src/tidelog/storage/validation.py",
-    "src/tidelog/storage/appended.py",
-    "src/tidelog/storage/append_rules.py",
-    "src/tidelog/storage/kernels_scan.py",
-    "src/tidelog/storage/index_file.py",
-    "src/tidelog/storage/offset_index.py",
-    "src/tidelog/storage/time_index.py",
-    "src/tidelog/storage/transaction_index.py",
-    "src/tidelog/storage/segment_indexes.py",
-    "src/tidelog/storage/segment_facts.py",
-    "src/tidelog/storage/segment_files.py",
-    "src/tidelog/storage/segment_log.py",
-    "src/tidelog/storage/segment.py",
-    "src/tidelog/storage/log_segments.py",
-    "src/tidelog/storage/descriptors.py",
-    "src/tidelog/storage/producer_verification.py",
-    "src/tidelog/storage/producer_entry.py",
-    "src/tidelog/storage/producer_append.py",
-    "src/tidelog/storage/producer_state.py",
-    "src/tidelog/storage/producer_snapshot.py",
-    "src/tidelog/storage/log_append.py",
-    "src/tidelog/storage/leader_epochs.py",
-    "src/tidelog/storage/flush.py",
-    "src/tidelog/storage/log.py",
+    "src/tidelog/storage/append/validation.py",
+    "src/tidelog/storage/append/outcome.py",
+    "src/tidelog/storage/append/rules.py",
+    "src/tidelog/storage/segment/kernels_scan.py",
+    "src/tidelog/storage/segment/index_file.py",
+    "src/tidelog/storage/segment/offset_index.py",
+    "src/tidelog/storage/segment/time_index.py",
+    "src/tidelog/storage/segment/transaction_index.py",
+    "src/tidelog/storage/segment/indexes.py",
+    "src/tidelog/storage/segment/facts.py",
+    "src/tidelog/storage/segment/files.py",
+    "src/tidelog/storage/segment/log_file.py",
+    "src/tidelog/storage/segment/segment.py",
+    "src/tidelog/storage/log/segments.py",
+    "src/tidelog/storage/log/read_positions.py",
+    "src/tidelog/storage/segment/descriptors.py",
+    "src/tidelog/storage/producers/verification.py",
+    "src/tidelog/storage/producers/entry.py",
+    "src/tidelog/storage/producers/append.py",
+    "src/tidelog/storage/producers/state.py",
+    "src/tidelog/storage/producers/snapshot.py",
+    "src/tidelog/storage/log/group_commit.py",
+    "src/tidelog/storage/log/leader_epochs.py",
+    "src/tidelog/storage/log/flush.py",
+    "src/tidelog/storage/log/flush_queue.py",
+    "src/tidelog/storage/log/flushes.py",
+    "src/tidelog/storage/segment/deleted_segments.py",
+    "src/tidelog/storage/log/log.py",
     "src/tidelog/protocol/framing.py",
     "src/tidelog/protocol/response_order.py",
     "src/tidelog/protocol/server_connection.py",
-    "src/tidelog/server/partition.py",
-    "src/tidelog/server/connection.py",
-    "src/tidelog/server/request_metrics.py",
-    "src/tidelog/server/metrics_turns.py",
-    "src/tidelog/server/turn.py",
-    "src/tidelog/server/produce_path.py",
-    "src/tidelog/server/commit_path.py",
-    "src/tidelog/server/handling.py",
-    "src/tidelog/server/coordinator_bytes.py",
-    "src/tidelog/server/coordinator_batches.py",
-    "src/tidelog/server/coordinator_log.py",
+    "src/tidelog/server/hosting/partition.py",
+    "src/tidelog/server/requests/connection.py",
+    "src/tidelog/server/requests/request_metrics.py",
+    "src/tidelog/server/requests/turn_times.py",
+    "src/tidelog/server/requests/watchers.py",
+    "src/tidelog/server/requests/purgatory.py",
+    "src/tidelog/server/requests/turn.py",
+    "src/tidelog/server/produce/quick_path.py",
+    "src/tidelog/server/coordination/quick_commit.py",
+    "src/tidelog/server/requests/handler.py",
+    "src/tidelog/server/coordination/batch_bytes.py",
+    "src/tidelog/server/coordination/batches.py",
+    "src/tidelog/server/coordination/coordinator_log.py",
+    "src/tidelog/server/coordination/running_coordinator.py",
     "src/tidelog/server/replicated.py",
-    "src/tidelog/server/coordinator_family.py",
-    "src/tidelog/server/coordinators.py",
-    "src/tidelog/server/fetch_read.py",
-    "src/tidelog/server/fetch_sessions.py",
+    "src/tidelog/server/coordination/family.py",
+    "src/tidelog/server/coordination/coordinators.py",
+    "src/tidelog/server/fetch/partition_read.py",
+    "src/tidelog/server/fetch/quick_path.py",
+    "src/tidelog/server/fetch/session.py",
+    "src/tidelog/server/fetch/sessions.py",
+    "src/tidelog/server/fetch/answer.py",
+    "src/tidelog/server/fetch/frame.py",
+    "src/tidelog/server/fetch/repeated_fetch.py",
+    "src/tidelog/server/fetch/delayed_fetch.py",
     "src/tidelog/server/handlers/fetch.py",
-    "src/tidelog/storage/segment_search.py",
-    "src/tidelog/storage/log_read.py",
+    "src/tidelog/storage/segment/search.py",
+    "src/tidelog/storage/segment/time_search.py",
+    "src/tidelog/storage/log/reading.py",
     "src/tidelog/io/sending.py",
+    "src/tidelog/io/clock.py",
+    "src/tidelog/io/pollers.py",
     "src/tidelog/io/reactor.py",
-    "src/tidelog/client/kernels_murmur2.py",
-    "src/tidelog/client/kernels_rows.py",
+    "src/tidelog/client/producer/kernels_murmur2.py",
+    "src/tidelog/client/fetch/kernels_rows.py",
     "src/tidelog/coordinator/timers.py",
     "src/tidelog/coordinator/group/assignors/holdings.py",
     "src/tidelog/coordinator/group/assignors/uniform_equal.py",
@@ -92,13 +108,21 @@ def has_compiler() -> bool:
 
 
 def write_manifest(sources: list[str]) -> None:
-    hashes = {
-        source.removeprefix("src/").removesuffix(".py").replace("/", "."): hashlib.sha256(
-            Path(source).read_bytes()
-        ).hexdigest()
+    digest_of = runpy.run_path("src/tidelog/_compiled.py")["digest_of"]
+    digests = {
+        source.removeprefix("src/").removesuffix(".py").replace("/", "."): digest_of(Path(source).read_bytes())
         for source in sources
     }
-    MANIFEST.write_text(json.dumps(hashes, indent=2) + "\n")
+    MANIFEST.write_text(json.dumps(digests, indent=2) + "\n")
+
+
+def groups_of(sources: list[str]) -> list[tuple[list[str], str | None]]:
+    """One shared library, and one C file, for the packages that every request crosses, and one for what lies below
+    them: a compiler takes minutes for each. Calls within a library are direct and may be inlined; from one to the other
+    they go through a table, so the border is where there are few a request."""
+    above = ("src/tidelog/io/", "src/tidelog/protocol/", "src/tidelog/server/")
+    upper = [source for source in sources if source.startswith(above)]
+    return [(upper, "tidelog_server"), ([source for source in sources if source not in upper], "tidelog_storage")]
 
 
 if os.environ.get("TIDELOG_PURE") == "1" or not has_compiler():
@@ -108,12 +132,12 @@ if os.environ.get("TIDELOG_PURE") == "1" or not has_compiler():
 else:
     from mypyc.build import mypycify
 
-    # Named, so that a build leaves one shared library and not one more for each list of modules it ever had.
-    extensions = mypycify(["--strict", *COMPILED], opt_level="3", group_name="tidelog")
+    # Named, so that a build leaves these shared libraries and not more for each list of modules it ever had.
+    extensions = mypycify(["--strict", *COMPILED], opt_level="3", separate=groups_of(COMPILED))
     for extension in extensions:
         extension.optional = True  # a compiler without Python's headers must not keep anyone from installing
         if sys.platform == "linux":
             # Lets calls between the kernels be inlined although they live in a shared library: encode gains a sixth.
             extension.extra_compile_args.append("-fno-semantic-interposition")
     write_manifest(COMPILED)
-    setup(ext_modules=extensions)
+    setup(ext_modules=extensions, options={"build_ext": {"parallel": os.cpu_count()}})

@@ -22,9 +22,9 @@ from tidelog.io.files import PosixFileSystem
 from tidelog.storage.cleaner.cleaning import clean_log
 from tidelog.storage.cleaner.job import CleanedSegment, CleanerSettings, CleaningJob, CleaningResult, SegmentFacts
 from tidelog.storage.cleaner.swap import swap
-from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.names import LOG_SUFFIX
-from tidelog.storage.segment_indexes import DEFAULT_INDEX_SETTINGS
+from tidelog.storage.segment.descriptors import Descriptors
+from tidelog.storage.segment.indexes import DEFAULT_INDEX_SETTINGS
 
 # Kafka's defaults, for both.
 DEDUPE_BUFFER_BYTES = 128 << 20

@@ -14,10 +14,10 @@ from tidelog.records.compression import CompressionType
 from tidelog.records.kernels_encode import BinaryColumn, RecordColumns
 from tidelog.records.kernels_walk import walk
 from tidelog.records.produced import encode_batches
-from tidelog.storage.appended import AppendedBatch
-from tidelog.storage.descriptors import Descriptors
+from tidelog.storage.append.outcome import AppendedBatch
 from tidelog.storage.names import LOG_SUFFIX
-from tidelog.storage.segment import Segment
+from tidelog.storage.segment.descriptors import Descriptors
+from tidelog.storage.segment.segment import Segment
 
 SEGMENT_ROWS = 1_000_000
 RECORDS_A_KEY = 10

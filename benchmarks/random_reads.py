@@ -27,11 +27,11 @@ from tidelog.io.files import PosixFileSystem
 from tidelog.model.ids import TopicPartition
 from tidelog.records.builder import BatchBuilder
 from tidelog.records.patch import assign_offset
-from tidelog.storage.appended import Refused
-from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.log import Log
-from tidelog.storage.log_loader import LogContext, create_log
-from tidelog.storage.log_read import FetchIsolation, read
+from tidelog.storage.append.outcome import Refused
+from tidelog.storage.log.loader import LogContext, create_log
+from tidelog.storage.log.log import Log
+from tidelog.storage.log.reading import FetchIsolation, read
+from tidelog.storage.segment.descriptors import Descriptors
 
 NOW = 1_700_000_000_000
 RECORDS = 16  # of 1,000 bytes: the batches that a producer sends by default

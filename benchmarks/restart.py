@@ -16,11 +16,11 @@ from tidelog.config.topic_config import TopicConfig, resolve_topic_config
 from tidelog.io.files import PosixFileSystem
 from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.records.builder import BatchBuilder
-from tidelog.storage.appended import Refused
-from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.log import Log
-from tidelog.storage.log_loader import LogContext
-from tidelog.storage.logs import Logs
+from tidelog.storage.append.outcome import Refused
+from tidelog.storage.directories.logs import Logs
+from tidelog.storage.log.loader import LogContext
+from tidelog.storage.log.log import Log
+from tidelog.storage.segment.descriptors import Descriptors
 
 PARTITIONS = 10_000
 MAX_SECONDS = 3.0

@@ -30,12 +30,12 @@ from tidelog.io.files import PosixFileSystem
 from tidelog.model.ids import TopicPartition
 from tidelog.records.compression import CompressionType, Inflater
 from tidelog.records.header import BytesLike
-from tidelog.storage.append_rules import AppendRules, append_rules
-from tidelog.storage.appended import Refused, Validated
-from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.log import Log
-from tidelog.storage.log_loader import LogContext, create_log
-from tidelog.storage.validation import validate_and_assign
+from tidelog.storage.append.outcome import Refused, Validated
+from tidelog.storage.append.rules import AppendRules, append_rules
+from tidelog.storage.append.validation import validate_and_assign
+from tidelog.storage.log.loader import LogContext, create_log
+from tidelog.storage.log.log import Log
+from tidelog.storage.segment.descriptors import Descriptors
 
 TURN = 16
 PRODUCER_ID = 7

@@ -16,9 +16,10 @@ from benchmarks.harness import console, hold, measure, verdict
 from tidelog.io.files import PosixFileSystem
 from tidelog.records.builder import BatchBuilder
 from tidelog.records.patch import assign_offset
-from tidelog.storage.appended import AppendedBatch
-from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.segment import Segment
+from tidelog.storage.append.outcome import AppendedBatch
+from tidelog.storage.segment.descriptors import Descriptors
+from tidelog.storage.segment.recovery import recover_segment
+from tidelog.storage.segment.segment import Segment
 
 SEGMENT_BYTES = 256 << 20
 SCAN_GB_A_SECOND = 1.0
@@ -61,7 +62,7 @@ def fill(segment: Segment, batch: bytearray, records: int, total_bytes: int) -> 
 
 def scan_gb_a_second(descriptors: Descriptors, path: str) -> float:
     segment = Segment.open(descriptors, path, 0)
-    (result,) = measure({"scan": lambda: segment.recover(lambda _chunk: None)}, operations=1, rounds=3)
+    (result,) = measure({"scan": lambda: recover_segment(segment, lambda _chunk: None)}, operations=1, rounds=3)
     return segment.size_bytes / result.cpu_ns
 
 

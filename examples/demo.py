@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from examples import demo_log
-from examples.demo_processes import Child, missing_for_spark
+from examples.demo_processes import Child, missing_for_spark, quick_java, quick_workers
 from examples.demo_view import draw, draw_verdict, line
 from examples.demo_watch import Snapshot, Watch
 from rich.console import Console
@@ -109,6 +109,7 @@ class Demo:
 
 
 def run(console: Console, options: argparse.Namespace) -> int:
+    began = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="tidelog-demo-") as name,
         testing.broker(auto_create_topics_enable=False, log_retention_hours=RETENTION_HOURS) as broker,
@@ -116,7 +117,8 @@ def run(console: Console, options: argparse.Namespace) -> int:
     ):
         directory = Path(name)
         create_topics(client)
-        console.print(f"broker ready on {broker.bootstrap_servers}; Spark takes some seconds to start")
+        took = f"after {time.monotonic() - began:.1f} s"
+        console.print(f"broker ready on {broker.bootstrap_servers} {took}; Spark takes some seconds to start")
         demo = Demo(console, broker.bootstrap_servers, Watch(client, speed=options.speed), directory)
         with _job(broker, directory, options) as job, _traffic(broker, directory, options) as traffic:
             return demo.run(traffic, job, options.seconds)
@@ -130,7 +132,11 @@ def _traffic(broker: testing.Broker, directory: Path, options: argparse.Namespac
 
 def _job(broker: testing.Broker, directory: Path, options: argparse.Namespace) -> Child:
     places = ["--checkpoint", str(directory / "checkpoint"), "--archive", str(directory / "archive")]
-    return Child("job", [options.job, "--bootstrap-server", broker.bootstrap_servers, *places], directory)
+    arguments = [options.job, "--bootstrap-server", broker.bootstrap_servers, *places]
+    arguments.append("--producer-times")  # the truth goes by the times of the plan
+    return Child(
+        "job", arguments, directory, {**quick_java(), **(quick_workers(directory) if options.job == JOB else {})}
+    )
 
 
 def main() -> int:

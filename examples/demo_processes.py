@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -17,20 +17,28 @@ LOG_LINES_SHOWN = 25
 LOG_LINE_MAX = 300
 COMPLAINTS = ("ecommerce:", "tidelog:", "Traceback")
 PATIENCE_S = 30.0
+# The JVM's first compiler only: with both, on two cores, most of the first half minute goes into compiling what runs a
+# few times. For a job that runs for days the second one pays.
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
 
 
 class Child:
     """`with` it: ended at the end, if it has not by itself. Ctrl-C is not for it: we decide who ends when."""
 
-    def __init__(self, name: str, arguments: Sequence[str], directory: Path) -> None:
+    def __init__(
+        self, name: str, arguments: Sequence[str], directory: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """`environment` is added to ours."""
         self.name = name
+        self._environment = environment or {}
         self._log_path = directory / f"{name}.log"
         self._command = [sys.executable, "-m", *arguments]
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         # Workers of Spark run this Python, whatever `python3` is called on the path.
-        environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        environment = {**os.environ, **python, **self._environment}
         with self._log_path.open("wb") as log:
             self._process = subprocess.Popen(
                 self._command,
@@ -80,6 +88,25 @@ class Child:
         """The demo's directory goes with it; a log that somebody has to read does not."""
         kept = Path(tempfile.gettempdir()) / f"tidelog-demo-{self.name}.log"
         return Path(shutil.copy(self._log_path, kept))
+
+
+def quick_java() -> dict[str, str]:
+    """The environment of a JVM that is to be there soon; what the user has set counts more."""
+    return {"JDK_JAVA_OPTIONS": f"{QUICK_JVM} {os.environ.get('JDK_JAVA_OPTIONS', '')}".strip()}
+
+
+def quick_workers(directory: Path) -> dict[str, str]:
+    """The environment of a Spark whose Python workers start sooner: a home in `directory`, without `pyspark.zip`. Spark
+    has its workers import PySpark from that file where there is one, and Python compiles what it imports from a zip
+    anew in every process, of which there are a dozen. Without it they import the installed package."""
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        return {}  # a job of another kind may do without
+    home = directory / "spark-home"
+    home.mkdir()
+    for name in ("bin", "jars"):
+        (home / name).symlink_to(Path(spec.origin).parent / name)
+    return {"SPARK_HOME": str(home)}
 
 
 def missing_for_spark() -> str | None:

@@ -21,19 +21,28 @@ DIFFERENCES_SHOWN = 5
 def draw(snapshot: Snapshot, title: str, state: str, version: str) -> RenderableType:
     results = Table.grid(padding=(0, 4))
     results.add_row(_sales(snapshot.found), _top(snapshot.found))
-    content = Group(_running(snapshot.found), "", results, "", _flow(snapshot), "", Text(version, style="dim"))
+    content = Group(_running(snapshot), "", results, "", _flow(snapshot), "", Text(version, style="dim"))
     heading = f"[bold]Tidelog[/] at [bold cyan]{title}[/]: a shop"
     return Panel(content, title=heading, title_align="left", subtitle=state, expand=False)
 
 
-def _running(found: Answers) -> RenderableType:
+def _running(snapshot: Snapshot) -> RenderableType:
     """The window that begins with the earliest minute and has the latest sale in it: the last five minutes."""
+    found = snapshot.found
     if not found.sales_per_minute:
-        return Text("no sales yet", style="dim")
+        return Text(waiting(snapshot), style="dim")
     start = max(found.sales_per_minute) - SALES_WINDOW_MS + MINUTE_MS
     purchases, amount_cents = found.sales_5m.get(start, (0, 0))
     text = f"  sold in the five minutes from {_clock(start)}, in {purchases:,} purchases"
     return Text.assemble((money(amount_cents), "bold green"), text)
+
+
+def waiting(snapshot: Snapshot) -> str:
+    """What is going on while there is nothing to see yet."""
+    if snapshot.updates:
+        return "no sales yet"
+    doing = "Spark counts its first events" if snapshot.lag else "Spark is starting"
+    return f"{doing}: {snapshot.uptime_s:.0f} s; the first results take about half a minute"
 
 
 def _sales(found: Answers) -> Table:
@@ -85,6 +94,8 @@ def shown_latency(latencies_ms: Sequence[int]) -> str:
 def line(snapshot: Snapshot) -> str:
     """For a log, where a table would be too much."""
     total = f"{sum(snapshot.found.records.values()):,} events, {sum(snapshot.rates.values()):,.0f}/s"
+    if not snapshot.updates:
+        return f"{snapshot.uptime_s:4.0f} s: {total}; {waiting(snapshot).partition(':')[0]}"
     latency = shown_latency(snapshot.latencies_ms)
     return (
         f"{snapshot.uptime_s:4.0f} s: {total}; lag: {shown_lag(snapshot.lag)}; {snapshot.updates:,} results; {latency}"

@@ -4,10 +4,10 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
-from tidelog.client.admin import Admin
+from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
-from tidelog.client.consumer import Consumer
 from tidelog.client.errors import ClientError
+from tidelog.client.fetch.consumer import Consumer
 from tidelog.model.ids import TopicPartition
 from tidelog_pipelines.traffic.answers import Answers
 from tidelog_pipelines.traffic.results import ResultReader, ResultState
@@ -43,14 +43,19 @@ class Watch:
 
     def look(self, timeout_ms: int) -> Snapshot:
         self._reader.poll(timeout_ms)
-        ends = self._consumer.end_offsets(place for topic in TOPICS for place in self._consumer.partitions(topic))
-        records = {topic: sum(end for place, end in ends.items() if place.topic == topic) for topic in TOPICS}
+        ends = self._consumer.end_offsets(
+            topic_partition for topic in TOPICS for topic_partition in self._consumer.partitions(topic)
+        )
+        records = {
+            topic: sum(end for topic_partition, end in ends.items() if topic_partition.topic == topic)
+            for topic in TOPICS
+        }
         return Snapshot(
             time.monotonic() - self._began,
             self.state.answers(records),
             self._rates(records),
             {group.partition("-")[2]: lag for group in GROUPS if (lag := self._lag(group, ends)) is not None},
-            self.state.latencies_ms if self._has_latency else [],
+            self.state.steady_latencies_ms if self._has_latency else [],
             self.state.updates,
         )
 
@@ -73,5 +78,9 @@ class Watch:
             committed = self._admin.list_group_offsets(group)
         except ClientError:
             return None
-        behind = [ends[place] - offset.offset for place, offset in committed.items() if place in ends]
+        behind = [
+            ends[topic_partition] - offset.offset
+            for topic_partition, offset in committed.items()
+            if topic_partition in ends
+        ]
         return max(0, sum(behind)) if behind else None

@@ -1,9 +1,64 @@
-"""For every test: what it does to the process it leaves as it was."""
+"""For every test: what it does to the process it leaves as it was; and for all of them the order.
 
+Order: tests that mostly wait (for a broker, for a JVM) begin first, and those that only compute come last. While some
+wait, others compute, and at the end there are only short ones left to share out.
+
+Signals: a shell that starts a program in the background has it ignore SIGINT, and everything that it starts inherits
+that. A child that is sent SIGINT by a test would then run for ever.
+
+Hypothesis: how long an example takes is no reason to fail, or a busy machine would be one.
+"""
+
+import gc
 import logging
+import os
+import signal
 from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from tests.support.order import dealt_out
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
+
+TESTS = Path(__file__).parent
+# Those that need Apache's jars come after others that wait: on a new machine the jars are fetched meanwhile.
+WAITING = ("spark", "broker", "interop")
+
+
+def pytest_configure() -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Without the collector of garbage, of which there is none while tens of thousands of tests are found; and what was
+    found stays to the end, so that no later collection need look at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(trylast=True)  # after pytest-randomly
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    modules = [list(of_one) for _, of_one in groupby(items, key=lambda item: item.path)]
+    modules.sort(key=lambda of_one: _rank(of_one[0]))
+    items[:] = dealt_out(modules, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def _rank(item: pytest.Item) -> int:
+    if item.get_closest_marker("early") is not None:
+        return -1
+    directory = item.path.relative_to(TESTS).parts[0]
+    return WAITING.index(directory) if directory in WAITING else len(WAITING)
 
 
 @pytest.fixture(autouse=True)
@@ -12,4 +67,5 @@ def _the_log_as_it_was() -> Iterator[None]:
     logger = logging.getLogger("tidelog")
     before = (list(logger.handlers), logger.level, logger.propagate)
     yield
-    logger.handlers[:], logger.level, logger.propagate = before
+    logger.handlers[:], logger.propagate = before[0], before[2]
+    logger.setLevel(before[1])  # by this, since loggers below it remember what they are enabled for

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pyspark_tidelog import reference as spark_reference
-from tidelog.cli import reference as cli_reference
+from tidelog.cli.arguments import reference as cli_reference
 from tidelog.config import reference as config_reference
 from tidelog.protocol import reference as protocol_reference
-from tidelog.server import metrics_reference
+from tidelog.server.metrics import reference as metrics_reference
 
 ROOT = Path(__file__).parent.parent
 PAGES: dict[str, Callable[[], str]] = {

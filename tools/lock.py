@@ -11,7 +11,17 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LOCKS = {
     "requirements/dev.txt": ["pyproject.toml", "--extra", "dev"],
+    # In the same .venv, before or after the packages above: the same versions.
+    "requirements/demo.txt": [
+        "pyproject.toml",
+        "--extra",
+        "spark",
+        "requirements/demo.in",
+        "-c",
+        "requirements/dev.txt",
+    ],
     "requirements/spark.txt": ["pyproject.toml", "--extra", "spark"],
+    "requirements/spark-4.1.txt": ["requirements/spark-4.1.in"],  # the suite runs on each minor version that is allowed
     "requirements/console.txt": ["pyproject.toml", "--extra", "console"],
     "requirements/wheel.txt": ["requirements/wheel.in"],
 }

@@ -2,8 +2,9 @@
 
 `python -m tools.sim FIRST COUNT [CUTS]`. What fails is printed as the call that shows it again. Then the same for whole
 nodes with their clients, and for nodes whose coordinators are busy: as many seeds, each with all faults and cut at a
-few of its operations; and a tenth as many rebalance storms of each kind. Last the Hypothesis twins of the log, for ten
-times as many histories as in `make test`, and other ones each time; a failure is made small.
+few of its operations; as many of nodes whose batches are prepared beside the loop; and a tenth as many rebalance storms
+of each kind. Last the Hypothesis twins of the log, for ten times as many histories as in `make test`, and other ones
+each time; a failure is made small.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from rich.progress import track
 from tests.property.storage.test_log_twin import SETTINGS, CompactedLogAndList, LogAndList
 from tests.sim import test_coordinator_crashes as coordinators
 from tests.sim import test_node_crashes as nodes
+from tests.sim import test_preparation_crashes as preparations
 from tests.sim import test_rebalance_storms as storms
 from tests.sim.test_log_crashes import NEVER, Workload, machine, run_one
 
@@ -67,6 +69,13 @@ def coordinator_failures_of(seed: int, cuts: int) -> list[str]:
             call = f"coordinators.run_one({seed}, {crash_at}, {by_power})"
             found.append(failure_of(call, partial(coordinators.run_one, seed, crash_at, by_power)))
     return [each for each in found if each is not None]
+
+
+def preparation_failures_of(seed: int, _cuts: int) -> list[str]:
+    calls = [
+        (f"preparations.live({seed}, {each}, 2)", partial(preparations.live, seed, each, 2)) for each in (False, True)
+    ]
+    return [found for call, attempt in calls if (found := failure_of(call, attempt)) is not None]
 
 
 def storm_failures_of(seed: int, _cuts: int) -> list[str]:
@@ -118,6 +127,7 @@ def main(arguments: list[str]) -> int:
     worlds: list[tuple[str, int, Callable[[int, int], list[str]]]] = [
         ("nodes", count, node_failures_of),
         ("coordinators", count, coordinator_failures_of),
+        ("preparations", count, preparation_failures_of),
         ("storms", max(1, count // 10), storm_failures_of),
     ]
     for name, seeds, failures_in in worlds:

@@ -19,12 +19,13 @@ IDLE_SECONDS = 5.0
 KB_EACH, IDLE_CPU = "KB each", "CPU %"
 
 
-def start_seconds(name: str, scratch: Path, times: int) -> list[float]:
-    """Each time on an empty directory, with the program's files dropped from the page cache. The very first start after
-    an installation writes what Python compiles, and does not count."""
+def start_seconds(name: str, scratch: Path, times: int, *, is_cold: bool) -> list[float]:
+    """Each time on an empty directory; `is_cold`: with the program's files dropped from the page cache. The very first
+    start after an installation writes what Python compiles, and does not count."""
     seconds = []
     for index in range(times + 1):
-        drop_program()
+        if is_cold:
+            drop_program()
         with running(name, scratch / f"start-{index}") as system:
             seconds.append(system.start_seconds)
     return seconds[1:]

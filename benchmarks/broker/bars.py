@@ -8,6 +8,7 @@ from rich.table import Table
 
 from benchmarks.broker.measures import (
     BESIDE,
+    BESIDE_WAITING,
     BULK_LZ4,
     BULK_PLAIN,
     BULK_ZSTD,
@@ -22,6 +23,8 @@ from benchmarks.broker.measures import (
     RATE,
     SMALL_1,
     SMALL_32,
+    WAITING_50,
+    WAITING_LARGE,
     Figures,
 )
 from benchmarks.broker.systems import APACHE, OURS
@@ -64,6 +67,8 @@ BARS: Sequence[Bar] = (
     *_pair(CONSUME_1, 1.5, 0.5),
     *_pair(CONSUME_10, 1.5, 0.5),
     Bar(COLD_READER, BESIDE, 2.0, False, is_own=True),
+    Bar(WAITING_50, BESIDE_WAITING, 1.2, False, is_own=True),
+    Bar(WAITING_LARGE, BESIDE_WAITING, 1.2, False, is_own=True),
 )
 
 

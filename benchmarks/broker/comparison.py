@@ -27,7 +27,7 @@ from benchmarks.broker.systems import APACHE, OURS, System, running
 from benchmarks.harness import asked_for, console, hold, verdict
 
 PLOT = Path("build/bench/broker.png")
-START_SECONDS_MAX = 0.4
+START_SECONDS_MAX, COLD_START_SECONDS_MAX = 0.3, 0.4
 IDLE_MB_MAX, LOADED_MB_MAX = 45.0, 120.0
 CONNECTION_KB_MAX, IDLE_CPU_PERCENT_MAX = 60.0, 1.0
 TURN_MS_MAX = 50.0
@@ -100,8 +100,12 @@ def compare(sizes: Sizes) -> int:
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-") as name:
         scratch = Path(name)
         load = Load(scratch)
-        seconds = start_seconds(OURS, scratch / "starts", sizes.starts)
-        own.hold("start to the first metadata answer, cold files", statistics.median(seconds), START_SECONDS_MAX, "s")
+        for what, is_cold, limit in (
+            ("start to the first metadata answer", False, START_SECONDS_MAX),
+            ("start to the first metadata answer, cold files", True, COLD_START_SECONDS_MAX),
+        ):
+            seconds = start_seconds(OURS, scratch / f"starts-{is_cold}", sizes.starts, is_cold=is_cold)
+            own.hold(what, statistics.median(seconds), limit, "s")
         with ExitStack() as stack:
             benches = started(stack, scratch, load, sizes)
             ours = benches[OURS].system

@@ -4,6 +4,7 @@ Of versions that both brokers serve and whose answers have their fields at fixed
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cramjam
@@ -106,6 +107,21 @@ def fetch_frame(topic: str) -> FetchFrame:
     # Size, correlation id, throttle time, topics, name, partitions, index, error, two offsets, aborted transactions.
     records_at = 4 + 4 + 4 + 4 + 2 + len(topic) + 4 + 4 + 2 + 8 + 8 + 4
     return FetchFrame(data, data.index(_MARK.to_bytes(8, "big")), records_at)
+
+
+def waiting_fetch_frame(topic: str, partitions: Sequence[int], max_wait_ms: int) -> bytes:
+    """Asks for more than it may be given, so that it waits for as long as it may: each partition counts for four
+    kilobytes at most, and a megabyte is wanted. Partitions may be named more than once."""
+    wanted = [FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=4_096) for index in partitions]
+    request = FetchRequest(
+        replica_id=-1,
+        max_wait_ms=max_wait_ms,
+        min_bytes=FETCH_BYTES,
+        max_bytes=50 * FETCH_BYTES,
+        isolation_level=0,
+        topics=[FetchTopic(topic=topic, partitions=wanted)],
+    )
+    return framed(request, FETCH_VERSION)
 
 
 def metadata_frame() -> bytes:

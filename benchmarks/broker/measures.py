@@ -13,13 +13,18 @@ from dataclasses import dataclass
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from benchmarks.broker.frames import bulk_frame, fetch_frame, small_frame
+from benchmarks.broker.frames import bulk_frame, fetch_frame, small_frame, waiting_fetch_frame
 from benchmarks.broker.load import Load, LoadFailed
+from benchmarks.broker.parked import waiting
 from benchmarks.broker.systems import System
 from tidelog.records.compression import CompressionType
 
 Figures = dict[str, float]
-SMALL, FETCHED, COLD = "small", "fetched", "cold"
+SMALL, FETCHED, COLD, WAITED = "small", "fetched", "cold", "waited"
+WAITED_PARTITIONS = 200
+WAITING_CONSUMERS = 50
+ROTATIONS = 20  # so many requests differ in where their list of partitions begins
+REPEATED = 100  # so often each partition is named in the large requests: 320 KB of them
 BULK = {
     CompressionType.NONE: "bulk-plain",
     CompressionType.LZ4: "bulk-lz4",
@@ -29,6 +34,7 @@ IN_FLIGHT = 5  # as a Java producer has
 RATE, CPU_REQUEST, P50, P99 = "requests/s", "CPU us a request", "p50 us", "p99 us"
 MB_S, CPU_GB = "MB/s", "CPU s a GB"
 BESIDE = "p99 beside a cold reader, of without"
+BESIDE_WAITING = "p99 beside fetches that wait, of without"
 
 
 @dataclass(slots=True)
@@ -58,7 +64,8 @@ class Bench:
     def create_topics(self) -> None:
         admin = AdminClient({"bootstrap.servers": self.system.bootstrap})
         names = [SMALL, FETCHED, COLD, *BULK.values()]
-        for name, made in admin.create_topics([NewTopic(name, 1, 1) for name in names]).items():
+        topics = [*(NewTopic(name, 1, 1) for name in names), NewTopic(WAITED, WAITED_PARTITIONS, 1)]
+        for name, made in admin.create_topics(topics).items():
             with suppress(KafkaException):
                 made.result(30)
             self._await_leader(name)
@@ -116,12 +123,27 @@ class Bench:
             raise RuntimeError(f"{system.name}: the cold reader failed")
         return {P99: beside.p99_us, BESIDE: beside.p99_us / before.p99_us}
 
+    def beside_waiting(self, consumers: int, repeated: int, max_wait_ms: int) -> Figures:
+        """Small requests to a partition that each of the fetches waits for, among two hundred."""
+        system, frame = self.system, small_frame(WAITED)
+        named = [*range(WAITED_PARTITIONS)]
+        fetches = [
+            waiting_fetch_frame(WAITED, (named[at:] + named[:at]) * repeated, max_wait_ms) for at in range(ROTATIONS)
+        ]
+        before = self.load.produce(system.port, frame, 32, 1, self.sizes.seconds)
+        with waiting(system.port, fetches, consumers):
+            time.sleep(0.2)
+            beside = self.load.produce(system.port, frame, 32, 1, self.sizes.seconds)
+        return {P99: beside.p99_us, BESIDE_WAITING: beside.p99_us / before.p99_us}
+
 
 Measure = Callable[[Bench], Figures]
 SMALL_32, SMALL_1 = "one-record produce, 32 connections", "one-record produce, 1 connection"
 BULK_PLAIN, BULK_LZ4, BULK_ZSTD = "bulk produce, acks=1", "bulk produce, lz4", "bulk produce, zstd"
 CONSUME_1, CONSUME_10 = "consume, 1 consumer", "consume, 10 consumers of one partition"
 COLD_READER = "produce while a consumer reads cold data"
+WAITING_50 = f"produce while {WAITING_CONSUMERS} consumers wait for {WAITED_PARTITIONS} partitions each"
+WAITING_LARGE = "produce while three fetches of 320 KB wait"
 
 MEASURES: dict[str, Measure] = {
     SMALL_32: lambda bench: bench.small(32),
@@ -132,6 +154,8 @@ MEASURES: dict[str, Measure] = {
     CONSUME_1: lambda bench: bench.consume(1),
     CONSUME_10: lambda bench: bench.consume(10),
     COLD_READER: lambda bench: bench.beside_cold_reader(),
+    WAITING_50: lambda bench: bench.beside_waiting(WAITING_CONSUMERS, 1, 500),
+    WAITING_LARGE: lambda bench: bench.beside_waiting(3, REPEATED, 30_000),
 }
 
 

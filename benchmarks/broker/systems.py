@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.interop.apache.jars import fetch_jars, java_command
 
@@ -19,9 +20,11 @@ from benchmarks.broker.frames import metadata_frame
 
 OURS, APACHE = "tidelog", "Apache 4.3.1"
 START_SECONDS_MAX = 60
+TURNS, RUNNING = "turns", "RUNNING"
 POLL_SECONDS = 0.002
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 LONGEST_TURN = re.compile(r"longest turn of the loop: ([\d.]+) ms")
+TIMED_NODE = Path(__file__).with_name("timed_node.py")
 LOG4J = Path(__file__).parents[2] / "tests" / "interop" / "apache" / "log4j2.properties"
 
 PROPERTIES = """\
@@ -37,6 +40,15 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 """
+
+
+class LongTurn(NamedTuple):
+    """A line of `timed_node`."""
+
+    ended: float  # of the wall clock, in seconds
+    wall_ms: float
+    own_ms: float  # without the time in which other programs had the processors
+    cpu_ms: float  # of that; the rest is waiting, for the disk say
 
 
 @dataclass(slots=True)
@@ -74,6 +86,16 @@ class System:
             self.process.kill()
             self.process.wait()
 
+    def long_turns(self) -> list[LongTurn]:
+        """Those of a timed node since it began to serve."""
+        lines = (line.split() for line in self.output.with_name(TURNS).read_text().splitlines())
+        return [LongTurn._make(map(float, figures)) for *figures, phase in lines if phase == RUNNING]
+
+    def longest_turn(self, since: float = 0.0) -> LongTurn:
+        """Of a timed node: that of the most own time; zeros where none was long enough to be told."""
+        turns = (each for each in self.long_turns() if each.ended >= since)
+        return max(turns, key=lambda each: each.own_ms, default=LongTurn(0.0, 0.0, 0.0, 0.0))
+
     def longest_turn_ms(self) -> float | None:
         """What our node says about itself when it stops."""
         found = LONGEST_TURN.search(self.output.read_text(errors="replace"))
@@ -88,12 +110,15 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(name: str, scratch: Path, settings: Mapping[str, str] | None = None) -> Iterator[System]:
-    """A broker on an empty directory; RuntimeError with its output where it does not answer."""
+def running(
+    name: str, scratch: Path, settings: Mapping[str, str] | None = None, *, is_timed: bool = False
+) -> Iterator[System]:
+    """A broker on an empty directory; RuntimeError with its output where it does not answer. `is_timed`: ours with
+    `long_turns`, which costs it some microseconds a turn."""
     scratch.mkdir(parents=True)
     directory, port, settings = scratch / "data", free_port(), settings or {}
     if name == OURS:
-        command = _our_command(directory, port, settings)
+        command = _our_command(directory, port, settings, scratch / TURNS if is_timed else None)
     else:
         command = _apache_command(scratch, directory, port, settings)
     began = time.perf_counter()
@@ -109,9 +134,9 @@ def running(name: str, scratch: Path, settings: Mapping[str, str] | None = None)
 
 @contextmanager
 def restarted(system: System, settings: Mapping[str, str] | None = None) -> Iterator[System]:
-    """Our node once more, on the directory of one that has stopped. Not waited for: it may be loading."""
+    """Our node once more, timed, on the directory of one that has stopped. Not waited for: it may be loading."""
     output = system.output.with_name("output-again")
-    command = _our_command(system.directory, system.port, settings or {})
+    command = _our_command(system.directory, system.port, settings or {}, output.with_name(TURNS))
     again = _launched(system.name, output, system.directory, system.port, command)
     try:
         yield again
@@ -132,10 +157,13 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def _our_command(directory: Path, port: int, settings: Mapping[str, str]) -> list[str]:
-    program = str(Path(sys.executable).with_name("tidelog"))
+def _our_command(directory: Path, port: int, settings: Mapping[str, str], turns: Path | None) -> list[str]:
+    """`turns`: where a timed node writes its long ones down."""
+    program = [str(Path(sys.executable).with_name("tidelog"))]
+    if turns is not None:
+        program = [sys.executable, str(TIMED_NODE), str(turns)]
     overrides = [part for name, value in settings.items() for part in ("--override", f"{name}={value}")]
-    return [program, "dev", "--dir", str(directory), "--port", str(port), *overrides]
+    return [*program, "dev", "--dir", str(directory), "--port", str(port), *overrides]
 
 
 def _apache_command(scratch: Path, directory: Path, port: int, settings: Mapping[str, str]) -> list[str]:

@@ -13,7 +13,7 @@ from benchmarks.spark.data import Topic, fill
 from benchmarks.spark.jobs import Place
 from benchmarks.spark.samples import Figures, Run, alternate
 from benchmarks.spark.scores import Scores
-from tidelog.cli.spark import UNCHECKED
+from tidelog.cli.spark.environment import UNCHECKED
 
 # As a user runs it: both compilers, and Arrow as `tidelog spark-submit` sets it, which helps whoever uses Arrow.
 JVM = f"-XX:+UseParallelGC {UNCHECKED}"
@@ -25,13 +25,15 @@ class Sizes:
     warm_ups: int
     rounds: int
     small_batches: int
+    small_rounds: int
     partitions: int  # to be planned
     pipeline_seconds: int
     pipeline_warm_seconds: int  # of these
+    aged_batches: int  # of a query that has run for long
 
 
-FULL = Sizes(4_000_000, 3, 3, 60, 10_000, 180, 90)
-QUICK = Sizes(1_000_000, 1, 1, 30, 10_000, 60, 30)
+FULL = Sizes(4_000_000, 3, 3, 200, 5, 10_000, 180, 90, 20_000)
+QUICK = Sizes(1_000_000, 1, 1, 30, 1, 10_000, 60, 30, 2_000)
 
 
 @dataclass(slots=True)
@@ -67,9 +69,9 @@ class Bench:
     def place(self, cores: int, topic: Topic) -> Place:
         return Place(self.session(cores), self.broker.bootstrap, topic.name)
 
-    def alternate(self, runs: Mapping[str, Run]) -> dict[str, Figures]:
+    def alternate(self, runs: Mapping[str, Run], rounds: int | None = None) -> dict[str, Figures]:
         pids = [self.broker.process.pid]
-        return alternate(runs, warm_ups=self.sizes.warm_ups, rounds=self.sizes.rounds, brokers=pids)
+        return alternate(runs, warm_ups=self.sizes.warm_ups, rounds=rounds or self.sizes.rounds, brokers=pids)
 
     def agree(self, runs: Mapping[str, Run]) -> None:
         """Disagreement where they do not; nothing is measured."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.broker.systems import OURS as OUR_BROKER
 from benchmarks.broker.systems import running
 from benchmarks.harness import asked_for, console, show_bars
-from benchmarks.spark import batch, lake, pipeline, plans, sink, streams
+from benchmarks.spark import batch, lake, pipeline, plans, sink, sink_age, streams
 from benchmarks.spark.bench import FULL, QUICK, Bench, Sizes
 from benchmarks.spark.plot import draw
 
@@ -33,6 +33,7 @@ PARTS: dict[str, Callable[[Bench], None]] = {
     "lake": lake.to_parquet,
     "batch2": batch.two_cores,
     "sink": sink.write,
+    "age": sink_age.age,
     "plan": plans.plan,
     "pipeline": pipeline.run,
 }

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
-from tidelog.client.producer import Producer
+from tidelog.client.producer.producer import Producer
 
 PLAIN, LOAD_TOOL, JSON = "200 random bytes", "load-tool records of 200 bytes", "JSON with keys"
 SEED: Final = 7

@@ -23,7 +23,7 @@ from benchmarks.harness import console
 from benchmarks.spark.bench import Bench
 from benchmarks.spark.processes import cpu_seconds
 from tidelog.client.client import Client
-from tidelog.client.consumer import Consumer
+from tidelog.client.fetch.consumer import Consumer
 from tidelog_pipelines.traffic.answers import Answers, epoch_ms
 from tidelog_pipelines.traffic.generator import Plan
 from tidelog_pipelines.traffic.results import TOP_VIEWED_PRODUCTS, ResultReader
@@ -94,6 +94,7 @@ def job(broker: System, scratch: Path) -> Iterator["subprocess.Popen[bytes]"]:
     log = scratch / "job.log"
     places = ["--checkpoint", str(scratch / "job"), "--archive", str(scratch / "archive")]
     arguments = ["tidelog_pipelines.ecommerce", "--bootstrap-server", broker.bootstrap, *places]
+    arguments.append("--producer-times")  # the truth goes by the times of the plan
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", *arguments], stdout=output, stderr=subprocess.STDOUT, env=_environment()

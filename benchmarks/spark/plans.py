@@ -12,12 +12,12 @@ from pyspark.sql.streaming.datasource import ReadMaxRows
 
 from benchmarks.harness import console
 from benchmarks.spark.bench import Bench
-from pyspark_tidelog.options import source_options
-from pyspark_tidelog.stream_reader import LimitingStreamReader, stream_reader
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from pyspark_tidelog.source.options import source_options
+from pyspark_tidelog.source.stream_reader import LimitingStreamReader, stream_reader
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
-from tidelog.client.producer import Producer
+from tidelog.client.producer.producer import Producer
 
 TOPIC, ROUNDS, SECONDS_MAX = "wide", 5, 0.5
 

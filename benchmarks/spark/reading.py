@@ -16,14 +16,14 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from rich.table import Table
 
 from benchmarks.harness import asked_for, console
-from pyspark_tidelog.fetch_task import FetchTask
-from pyspark_tidelog.kafka_settings import ClusterOptions, FetchSettings
-from pyspark_tidelog.record_batches import record_batches
-from pyspark_tidelog.schema import DEFAULT_COLUMNS
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from pyspark_tidelog.kafka.settings import ClusterOptions, FetchSettings
+from pyspark_tidelog.source.fetch_task import FetchTask
+from pyspark_tidelog.source.record_batches import record_batches
+from pyspark_tidelog.source.schema import DEFAULT_COLUMNS
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
-from tidelog.client.producer import Producer
+from tidelog.client.producer.producer import Producer
 from tidelog.records.compression import CompressionType
 from tidelog.testing import broker
 

@@ -16,8 +16,8 @@ from benchmarks.spark.contenders import DEFAULT, OURS
 from benchmarks.spark.data import JSON
 from benchmarks.spark.jobs import sums_of
 from benchmarks.spark.samples import Outcome
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
 
 CORES = 2

@@ -42,7 +42,9 @@ def small(bench: Bench) -> None:
     topic = bench.topic(PLAIN, 1, SMALL_ROWS * bench.sizes.small_batches)
     place = bench.place(1, topic)
     runs = {each.name: partial(run_stream, place, each, SMALL_ROWS, bench.scratch) for each in CONTENDERS}
-    show_small(bench.scores, bench.alternate(runs))
+    # Spark remembers the progress of a hundred batches unless it is told to remember more.
+    place.spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(bench.sizes.small_batches + 10))
+    show_small(bench.scores, bench.alternate(runs, bench.sizes.small_rounds))
 
 
 def show_small(scores: Scores, figures: dict[str, Figures]) -> None:

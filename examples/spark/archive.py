@@ -8,12 +8,14 @@ With --available-now it archives what is there, checks the archive and ends; wit
 
 import argparse
 import json
+import os
+import sys
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pyspark_tidelog.lake import archive, archived_until, audit, start_archive
+from pyspark_tidelog import archive, archived_until, audit, start_archive
 from pyspark_tidelog.lake.manifest import Manifest
 
 
@@ -46,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint", required=True, help="a directory that belongs to this query alone")
     parser.add_argument("--available-now", action="store_true", help="end when all that is there is archived")
     options = parser.parse_args(arguments)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers: this Python, whatever is on the path
     spark = SparkSession.builder.appName("archive").getOrCreate()
     trigger: dict[str, object] = {"availableNow": True} if options.available_now else {"processingTime": "1 minute"}
     place = options.bootstrap_server, options.topic, options.directory

@@ -4,11 +4,13 @@ tidelog spark-submit examples/spark/decode_json.py --bootstrap-server localhost:
 """
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pyspark_tidelog.decoding import from_json_value
+from pyspark_tidelog import from_json_value
 
 
 def decoded(spark: SparkSession, bootstrap: str, topic: str) -> DataFrame:
@@ -31,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--bootstrap-server", default="localhost:9092", help="some brokers of the cluster")
     parser.add_argument("--topic", default="orders")
     options = parser.parse_args(arguments)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers: this Python, whatever is on the path
     spark = SparkSession.builder.appName("decode JSON").getOrCreate()
     orders = decoded(spark, options.bootstrap_server, options.topic)
     good(orders).show(truncate=False)

@@ -8,12 +8,14 @@ The workers ask the registry for the schemas that values were written with, each
 """
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pyspark_tidelog.decoding import Registry, from_avro, from_protobuf
+from pyspark_tidelog import Registry, from_avro, from_protobuf
 
 
 def avro(records: DataFrame, schema: str, url: str) -> DataFrame:
@@ -33,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--registry", default="http://localhost:8081", help="of the schemas")
     parser.add_argument("--schema", type=Path, required=True, help="a file with the reader's Avro schema")
     options = parser.parse_args(arguments)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers: this Python, whatever is on the path
     spark = SparkSession.builder.appName("decode Avro").getOrCreate()
     server = {"kafka.bootstrap.servers": options.bootstrap_server}
     records = spark.read.format("tidelog").options(**server, subscribe=options.topic).load()

@@ -7,6 +7,8 @@ Each function is a piece of the guide, docs/spark.md.
 
 import argparse
 import json
+import os
+import sys
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
@@ -62,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--bootstrap-server", default="localhost:9092", help="some brokers of the cluster")
     parser.add_argument("--topic", default="orders")
     options = parser.parse_args(arguments)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers: this Python, whatever is on the path
     spark = SparkSession.builder.appName("read a topic").getOrCreate()
     read_all(spark, options.bootstrap_server, options.topic).show(truncate=False)
     some_columns(spark, options.bootstrap_server, options.topic).show()

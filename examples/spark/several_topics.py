@@ -8,12 +8,13 @@ Values are amounts. Every payment goes to `<source>.booked`, those of 1,000 and 
 """
 
 import argparse
+import os
+import sys
 from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pyspark_tidelog.foreach import write_exactly_once
-from pyspark_tidelog.lake import write_batch
+from pyspark_tidelog import write_batch, write_exactly_once
 
 
 def batch_writer(bootstrap: str, booked: str, alerts: str, lake: str) -> Callable[[DataFrame, int], None]:
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--lake", required=True, help="a directory for the payments as Parquet")
     parser.add_argument("--available-now", action="store_true", help="end when all that is there is sorted")
     options = parser.parse_args(arguments)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers: this Python, whatever is on the path
     spark = SparkSession.builder.appName("sort payments").getOrCreate()
     booked, alerts = f"{options.source}.booked", f"{options.source}.alerts"
     write = batch_writer(options.bootstrap_server, booked, alerts, options.lake)

@@ -8,13 +8,16 @@ read committed (`tidelog consume shouted --from beginning --committed`).
 """
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import pyspark_tidelog
-from pyspark_tidelog.recovery import Finished, finish_decided
+from pyspark_tidelog import finish_decided
+from pyspark_tidelog.sink.recovery import Finished
 
 
 def shouted(spark: SparkSession, bootstrap: str, topic: str) -> DataFrame:
@@ -41,8 +44,8 @@ def start(rows: DataFrame, bootstrap: str, topic: str, checkpoint: str, *, avail
 
 
 def show_lag(query: StreamingQuery) -> None:
-    for place, records in pyspark_tidelog.lag(query.lastProgress).items():
-        print(f"{place.topic}-{place.partition}: {records} records behind")
+    for topic_partition, records in pyspark_tidelog.lag(query.lastProgress).items():
+        print(f"{topic_partition.topic}-{topic_partition.partition}: {records} records behind")
 
 
 def finish(bootstrap: str) -> list[Finished]:
@@ -57,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checkpoint", required=True, help="a directory that belongs to this query alone")
     parser.add_argument("--available-now", action="store_true", help="end when all that is there is copied")
     options = parser.parse_args(arguments)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers: this Python, whatever is on the path
     spark = SparkSession.builder.appName("shout").getOrCreate()
     listener = pyspark_tidelog.listen(spark)
     rows = shouted(spark, options.bootstrap_server, options.source)

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pyspark_tidelog.declared import Declared
-from pyspark_tidelog.kafka_catalogue import HONOURED, NO_EFFECT, REFUSED, REFUSED_FAMILIES, Accepted
-from pyspark_tidelog.lake_catalogue import LAKE_OPTIONS
-from pyspark_tidelog.schema import COLUMNS, DEFAULT_COLUMNS
-from pyspark_tidelog.sink_options import SINK_OPTIONS
-from pyspark_tidelog.source_catalogue import SOURCE_OPTIONS
+from pyspark_tidelog.kafka.catalogue import HONOURED, NO_EFFECT, REFUSED, REFUSED_FAMILIES, Accepted
+from pyspark_tidelog.lake.catalogue import LAKE_OPTIONS
+from pyspark_tidelog.sink.options import SINK_OPTIONS
+from pyspark_tidelog.source.catalogue import SOURCE_OPTIONS
+from pyspark_tidelog.source.schema import COLUMNS, DEFAULT_COLUMNS
 
 _INTRO: Final = """\
 # Options in Spark

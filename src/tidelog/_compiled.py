@@ -5,34 +5,49 @@ install whose source was changed after it was compiled (running yesterday's code
 kind of debugging). The build leaves the hash of each compiled source in `_compiled.json`; here it is compared, once,
 when the package is imported. One that differs has all of them run from source: compiled modules know each other's
 classes by their place in memory, so an interpreted one in their midst would be a stranger to them.
+
+Every command waits for this, before anything else. So paths are strings (`pathlib` brings `urllib` with it), and the
+hash is a CRC-32 with the size: it has to tell an edit from no edit, not to withstand anyone, and reads half a megabyte
+of sources in a tenth of the time of a SHA-256.
 """
 
-import hashlib
 import json
 import os
 import sys
 import warnings
+from binascii import crc32
 from collections.abc import Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
-from pathlib import Path
+from io import FileIO
 from types import ModuleType
 
-PACKAGE = Path(__file__).parent
-MANIFEST = PACKAGE / "_compiled.json"
+PACKAGE = os.path.dirname(__file__)
+MANIFEST = f"{PACKAGE}/_compiled.json"
 
 
 class StaleCompiledModule(RuntimeWarning):
     """A compiled module does not match its source; the source is used."""
 
 
-def source_path(module: str) -> Path:
-    return PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+def source_path(module: str) -> str:
+    return f"{_stem(module)}.py"
 
 
-def read_manifest(path: Path = MANIFEST) -> dict[str, str]:
-    """Module name to the SHA-256 of the source it was compiled from; empty where nothing was compiled."""
+def _stem(module: str) -> str:
+    """The path of a module's files, without what tells them apart."""
+    return f"{PACKAGE}/{module.partition('.')[2].replace('.', '/')}"
+
+
+def digest_of(source: bytes) -> str:
+    """What the manifest says about a source."""
+    return f"{crc32(source):08x}-{len(source)}"
+
+
+def read_manifest(path: str = MANIFEST) -> dict[str, str]:
+    """Module name to the digest of the source it was compiled from; empty where nothing was compiled."""
     try:
-        manifest: dict[str, str] = json.loads(path.read_bytes())
+        with FileIO(path) as file:
+            manifest: dict[str, str] = json.loads(file.read())
     except FileNotFoundError:
         return {}
     return manifest
@@ -43,7 +58,7 @@ def compiled_modules(manifest: dict[str, str]) -> dict[str, str]:
     return {
         module: digest
         for module, digest in manifest.items()
-        if any(source_path(module).with_suffix(suffix).exists() for suffix in EXTENSION_SUFFIXES)
+        if any(os.access(_stem(module) + suffix, os.F_OK) for suffix in EXTENSION_SUFFIXES)
     }
 
 
@@ -52,9 +67,12 @@ def stale_modules(manifest: dict[str, str]) -> list[str]:
     from: some distributions ship only the compiled file."""
     stale = []
     for module, expected in manifest.items():
-        source = source_path(module)
-        if source.exists() and hashlib.sha256(source.read_bytes()).hexdigest() != expected:
-            stale.append(module)
+        try:
+            with FileIO(source_path(module)) as source:
+                if digest_of(source.read()) != expected:
+                    stale.append(module)
+        except FileNotFoundError:
+            continue
     return stale
 
 

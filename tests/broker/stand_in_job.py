@@ -11,11 +11,11 @@ import sys
 import threading
 from typing import Any
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
-from tidelog.client.consumer import Consumer
-from tidelog.client.producer import Producer
+from tidelog.client.fetch.consumer import Consumer
+from tidelog.client.producer.producer import Producer
 from tidelog.client.record import EARLIEST, ConsumerRecord
 from tidelog_pipelines.traffic.generator import Event
 from tidelog_pipelines.traffic.results import RESULT_TOPICS
@@ -62,13 +62,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("--bootstrap-server", "--checkpoint", "--archive"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--producer-times", action="store_true")
     if "FAILS" in os.environ:
         sys.exit("the job has no Java, say")
     is_ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: is_ended.set())
     with Client(parser.parse_args().bootstrap_server) as client, Consumer(client) as consumer:
         Admin(client).create_topics([NewTopic(topic, 1) for topic in RESULT_TOPICS])
-        consumer.assign({place: EARLIEST for topic in TOPICS for place in consumer.partitions(topic)})
+        consumer.assign(
+            {topic_partition: EARLIEST for topic in TOPICS for topic_partition in consumer.partitions(topic)}
+        )
         job = StandIn(client, int(os.environ.get("WRONG_BY", "0")))
         while not is_ended.wait(PAUSE_S):
             job.count(consumer)

@@ -27,8 +27,9 @@ from tidelog.protocol.messages.produce import PartitionProduceData, ProduceReque
 from tidelog.protocol.messages.registry import RESPONSES
 from tidelog.records.builder import BatchBuilder, BatchOptions
 from tidelog.records.compression import CompressionType
+from tidelog.server.events import LINES_MAX, WINDOW_MS
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 LOOK_AGAIN_S = 0.2
 READY = re.compile(r"ready on (\S+):(\d+)")
 MANY = 2_000
@@ -83,7 +84,8 @@ def running(*arguments: str) -> Iterator[Node]:
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[Node]:
-    with running("--ephemeral", "--override", "connections.max.idle.ms=5000") as found:
+    """With Kafka's own limit for idle connections: the witness may be silent for as long as a test takes."""
+    with running("--ephemeral") as found:
         yield found
 
 
@@ -125,7 +127,7 @@ def witness(node: Node) -> Iterator[Client]:
 
 def is_closed(sock: socket.socket, witness: Client) -> bool:
     """Whether the node ends it, within our patience; what it says before that is passed over. The witness asks all the
-    time, so that it is not taken for idle itself."""
+    time."""
     sock.settimeout(LOOK_AGAIN_S)
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
@@ -164,25 +166,23 @@ def test_garbage_is_closed_and_named(node: Node, witness: Client, kind: str) -> 
 
 
 def test_a_flood_is_a_handful_of_lines(node: Node, witness: Client) -> None:
-    before = len(node.lines)
+    before, began = len(node.lines), time.monotonic()
     for _ in range(300):
         with node.connect() as sock:
             sock.sendall(b"\xff\xff\xff\xff")
             assert is_closed(sock, witness)
     assert witness.is_well()
-    assert len(node.lines) - before <= 30
+    windows = 2 + int((time.monotonic() - began) * 1000 / WINDOW_MS)  # begun ones, and one that began before
+    assert len(node.lines) - before <= windows * (LINES_MAX + 1)
 
 
-def test_half_a_frame_and_silence(node: Node, witness: Client) -> None:
-    with node.connect() as sock:
-        sock.sendall(b"\x00\x00\x10\x00" + bytes(100))
-        sock.settimeout(0.2)
-        for _ in range(5 * PATIENCE_S):
-            assert witness.is_well()  # which also keeps it from being idle itself
-            with contextlib.suppress(TimeoutError):
-                assert sock.recv(1) == b""
-                return
-    pytest.fail("it was left open")
+def test_half_a_frame_and_silence() -> None:
+    with running("--ephemeral", "--override", "connections.max.idle.ms=1000") as impatient:
+        with impatient.connect() as sock:
+            sock.sendall(b"\x00\x00\x10\x00" + bytes(100))
+            assert sock.recv(1) == b"", "it is closed within our patience"
+        with Client(impatient) as client:
+            assert client.is_well()
 
 
 def test_a_claim_of_a_hundred_megabytes_costs_nothing_until_they_come(node: Node, witness: Client) -> None:
@@ -226,7 +226,8 @@ def ready_topic(witness: Client, topic: str) -> str:
     batch = BatchBuilder()
     batch.append(1, None, b"x")
     asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True)
-    for _ in range(200):
+    give_up = time.monotonic() + PATIENCE_S
+    while time.monotonic() < give_up:
         witness.ask(asked, 9)
         if produced(witness, topic, bytes(batch.build())) == 0:
             return topic

@@ -98,6 +98,141 @@ def test_places_to_begin_at(run: Run, topic: str, tmp_path: Path) -> None:
     assert (at[0]["offset"], at[0]["timestamp"]) == (1, times[1])
 
 
+def values_of(run: Run, *words: str) -> list[str]:
+    return [each["value"] for each in run("consume", *words)]
+
+
+def test_the_last_records(run: Run, topic: str, tmp_path: Path) -> None:
+    run("topics", "create", topic, "-p", "2")
+    for index in range(6):
+        line = json.dumps({"value": str(index), "partition": index % 2, "timestamp": 1_700_000_000_000 + index})
+        produce(run, topic, tmp_path, line + "\n", "-f", "json")
+    assert values_of(run, topic, "--exit", "--from", "-3") == ["3", "4", "5"]
+    assert values_of(run, topic, "--exit", "--from", "-3", "-p", "1") == ["1", "3", "5"]
+    assert values_of(run, topic, "--exit", "--from", "-99") == ["0", "1", "2", "3", "4", "5"]
+    assert values_of(run, topic, "--from", "-3", "-n", "2") == ["3", "4"]  # it would wait for more
+
+
+def test_the_last_records_and_what_comes_next(bootstrap: str, run: Run, topic: str, tmp_path: Path) -> None:
+    produce(run, topic, tmp_path, "one\ntwo\nthree\n")
+    command = [TIDELOG, "consume", topic, "--from", "-2", "-n", "3"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment_of(bootstrap)) as reader:
+        assert reader.stdout is not None
+        assert [reader.stdout.readline() for _ in range(2)] == [b"two\n", b"three\n"]
+        produce(run, topic, tmp_path, "four\n")
+        assert reader.stdout.read() == b"four\n"
+        assert reader.wait() == 0
+
+
+def test_several_topics_at_once(run: Run, fails: Callable[..., str], topic: str, tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        produce(run, f"{topic}-{name}", tmp_path, f"of {name}\n")
+    assert sorted(values_of(run, f"{topic}-a", f"{topic}-b", "--exit")) == ["of a", "of b"]
+    assert values_of(run, "--topic", f"{topic}-c", "--exit", "--from-beginning") == ["of c"]
+    assert sorted(values_of(run, "--include", f"{topic}-[ac]", "--exit")) == ["of a", "of c"]
+    assert sorted(values_of(run, f"{topic}-b", "--include", f"{topic}-[ab]", "--exit")) == ["of a", "of b"]
+    assert sorted(values_of(run, "--include", f"{topic}-[ac]", "--exit", "-g", topic)) == ["of a", "of c"]
+    assert f"no topic matches {topic};" in fails(1, "consume", "--include", topic, "--exit")  # the whole name counts
+    assert "read as RE2 reads it" in fails(2, "consume", "--include", "(", "--exit")
+    assert "which topic?" in fails(2, "consume", "--exit")
+
+
+@pytest.mark.parametrize("group", [[], ["--group", "G", "--from-beginning"]], ids=["alone", "in a group"])
+def test_a_topic_that_is_made_later_is_read_too(
+    group: list[str], bootstrap: str, run: Run, topic: str, tmp_path: Path
+) -> None:
+    produce(run, f"{topic}-a", tmp_path, "first\n")
+    words = [topic if word == "G" else word for word in group]
+    command = [TIDELOG, "consume", "--include", f"{topic}-.*", "-n", "2", *(words or ["--from", "beginning"])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment_of(bootstrap)) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == b"first\n"
+        produce(run, f"{topic}-b", tmp_path, "second\n")
+        assert reader.stdout.read() == b"second\n"
+        assert reader.wait() == 0
+
+
+def test_past_the_end(
+    run: Run, fails: Callable[..., str], topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("topics", "create", topic, "-p", "2")
+    produce(run, topic, tmp_path, "a\nb\nc\n", "--partition", "0")
+    said = fails(1, "consume", topic, "--from", "1000", "-e")
+    assert f"{topic}-0 ends at offset 3: it has nothing from 1000 on" in said
+    assert f"{topic}-1 ends at offset 0" in said
+    assert "`tidelog topics offsets`" in said
+    assert main(["consume", topic, "--from", "2", "-e"]) == 0
+    assert capsys.readouterr() == ("c\n", f"warning: {topic}-1 ends at offset 0: it has nothing from 2 on\n")
+    assert main(["consume", topic, "--from", "3", "-e", "-p", "0"]) == 0  # nothing has come yet, which is no mistake
+    assert capsys.readouterr() == ("", "")
+
+
+def test_where_the_records_are(run: Run, topic: str, tmp_path: Path) -> None:
+    run("topics", "create", topic, "-p", "2")
+    file = tmp_path / "input"
+    file.write_text("a\nb\n")
+    run("produce", topic, str(file), "--partition", "1")
+    (facts,) = run("produce", topic, str(file), "--partition", "1")
+    assert facts["partitions"] == [{"partition": 1, "first_offset": 2, "last_offset": 3, "records": 2}]
+    (facts,) = run("produce", "--topic", topic, str(file), "--partition", "0")
+    assert (facts["topic"], facts["records"]) == (topic, 2)
+
+
+def test_a_line_that_can_not_be_read_says_what_was_written_before_it(
+    run: Run, fails: Callable[..., str], topic: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "input"
+    file.write_text('{"value": 1}\n{"value": 2}\nnot json\n{"value": 3}\n')
+    said = fails(2, "produce", topic, str(file), "-f", "json")
+    assert f"{file}:3: not JSON" in said
+    assert f"2 records before it were written: {topic}-0 offsets 0-1 (2 records)" in said
+    assert values_of(run, topic, "--exit") == ["1", "2"]
+    file.write_text("not json\n")
+    assert "no record was written" in fails(2, "produce", topic, str(file), "-f", "json")
+    file.write_text("x\n")
+    said = fails(2, "produce", topic, str(file), f"{file}-not-there")
+    assert "1 record before it was written" in said
+    said = fails(1, "produce", topic, str(file), "--partition", "7")
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in said
+    assert "no record was written" in said
+
+
+def test_sizes_of_topics(run: Run, topic: str, tmp_path: Path) -> None:
+    run("topics", "create", topic, "-p", "2")
+    (empty,) = run("topics", "list", topic)
+    assert empty["size"] == 0
+    produce(run, topic, tmp_path, "x" * 1_000 + "\n", "--partition", "1")
+    (filled,) = run("topics", "list", topic)
+    assert 1_000 < filled["size"] < 1_200
+
+
+def test_did_you_mean_a_topic_or_group(run: Run, fails: Callable[..., str], topic: str) -> None:
+    run("topics", "create", topic)
+    wrong, meant = topic.replace("topic", "tpoic"), f"did you mean {topic}? Otherwise"
+    for words in (
+        ["consume", wrong, "--exit"],
+        ["topics", "describe", wrong],
+        ["topics", "delete", wrong, "--yes"],
+        ["topics", "offsets", wrong],
+        ["configs", "set", "--topic", wrong, "retention.ms=1"],
+        ["perf", "consume", wrong],
+    ):
+        assert meant in fails(1, *words), words
+    run("groups", "reset-offsets", topic, "--topic", topic, "--to-earliest", "--execute")
+    for words in (["groups", "describe", wrong], ["groups", "delete", wrong], ["groups", "lag", wrong]):
+        assert meant in fails(1, *words), words
+
+
+def test_names_for_the_shell(run: Run, topic: str, bootstrap: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run("topics", "create", topic)
+    run("groups", "reset-offsets", f"{topic}-group", "--topic", topic, "--to-earliest", "--execute")
+    capsys.readouterr()
+    assert main(["completion", "topics"]) == 0
+    assert topic in capsys.readouterr().out.splitlines()
+    assert main(["completion", "groups", "--bootstrap-server", bootstrap]) == 0
+    assert f"{topic}-group" in capsys.readouterr().out.splitlines()
+
+
 def test_truncate(run: Run, fails: Callable[..., str], topic: str, tmp_path: Path) -> None:
     produce(run, topic, tmp_path, "a\nb\nc\nd\n")
     assert run("topics", "truncate", topic, "--before", "3") == [{"topic": topic, "partition": 0, "beginning": 3}]
@@ -120,6 +255,24 @@ def test_settings(run: Run, fails: Callable[..., str], topic: str) -> None:
     assert len(run("configs", "get", "--topic", topic, "--all")) > 20
     assert "INVALID_CONFIG" in fails(1, "configs", "set", "--topic", topic, "retention.ms=soon")
     assert "no such setting: retention.s;" in fails(1, "configs", "get", "--topic", topic, "retention.s")
+
+
+def test_a_refused_setting_is_said_with_its_owner_and_without_a_second_advice(fails: Callable[..., str]) -> None:
+    said = fails(1, "configs", "set", "--cluster", "super.users=User:a")
+    assert "alter the configs of all brokers (" in said
+    assert "INVALID_CONFIG: super.users = User:a: There is no authorizer yet" in said
+    assert "see the name and value" not in said
+
+
+def test_what_nobody_knows_can_not_be_unset(fails: Callable[..., str], run: Run, topic: str) -> None:
+    run("topics", "create", topic)
+    for whose in (["--broker", "1"], ["--cluster"]):
+        said = fails(1, "configs", "unset", *whose, "log.cleaner.threadz")
+        assert "log.cleaner.threadz: unknown setting; did you mean log.cleaner.threads?" in said
+    assert "did you mean retention.ms?" in fails(1, "configs", "unset", "--topic", topic, "log.retention.ms")
+    assert "unknown setting" in fails(1, "configs", "unset", "--group", topic, "retention.ms")
+    assert "unknown setting" in fails(1, "topics", "alter", topic, "--unset", "retention.mz")
+    run("configs", "unset", "--broker", "1", "log.cleaner.threads")
 
 
 def test_a_topic_that_is_not_there_has_no_settings(fails: Callable[..., str], topic: str) -> None:

@@ -1,18 +1,19 @@
 """Groups and transactions from the command line, against a node: what it says, does, and refuses."""
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.broker.conftest import Run
-from tests.broker.test_cli import produce
+from tests.broker.test_cli import TIDELOG, environment_of, produce
 
 from tidelog.cli.main import main
 from tidelog.client.client import Client
-from tidelog.client.group_consumer import GroupConsumer
+from tidelog.client.group.consumer import GroupConsumer
+from tidelog.client.producer.transactional_producer import TransactionalProducer
 from tidelog.client.record import EARLIEST
-from tidelog.client.transactional_producer import TransactionalProducer
 
 Fails = Callable[..., str]
 
@@ -40,6 +41,19 @@ def test_a_group_reads_on_where_it_was(run: Run, filled: str) -> None:
     assert consume("--exit") == []
 
 
+def test_sigterm_commits_and_leaves(run: Run, bootstrap: str, filled: str) -> None:
+    """As Ctrl-C does: `timeout`, systemd and containers send SIGTERM."""
+    command = [TIDELOG, "consume", filled, "--group", filled, "--from", "beginning"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment_of(bootstrap)) as reader:
+        assert reader.stdout is not None
+        assert [reader.stdout.readline() for _ in range(10)] == [b"%d\n" % index for index in range(10)]
+        reader.terminate()
+        assert reader.wait(60) == 143
+    (group,) = run("groups", "describe", filled)
+    assert (group["state"], group["members"]) == ("Empty", [])
+    assert [(row["partition"], row["committed"]) for row in group["offsets"] if row["partition"] == 0] == [(0, 10)]
+
+
 def test_what_does_not_go_with_a_group(fails: Fails, filled: str) -> None:
     assert "do not go together" in fails(2, "consume", filled, "-g", filled, "--partition", "0")
     assert "--from is beginning or end" in fails(2, "consume", filled, "-g", filled, "--from", "3")
@@ -58,7 +72,7 @@ def test_from_the_first_commit_to_the_end_of_a_group(run: Run, fails: Fails, fil
     assert (listed["state"], listed["members"], listed["coordinator"]) == ("Empty", 0, group["coordinator"])
     assert run("groups", "list", filled, "--state", "Stable") == []
     (lag,) = run("groups", "lag", filled, "--interval", "100ms")
-    assert (lag["lag"], lag["catch_up"]) == (6, "never: nothing was committed")
+    assert (lag["lag"], lag["catch_up"]) == (6, "never: not moving")
     assert run("groups", "delete-offsets", filled, "--topic", filled) == [
         {"group": filled, "topic": filled, "partition": 0}
     ]
@@ -66,6 +80,24 @@ def test_from_the_first_commit_to_the_end_of_a_group(run: Run, fails: Fails, fil
     assert run("groups", "delete", filled) == [{"deleted": filled}]
     assert "GROUP_ID_NOT_FOUND" in fails(1, "groups", "delete", filled)
     assert run("groups", "delete", filled, "--if-exists") == []
+
+
+def test_lag_is_told_at_once_and_then_with_rates(
+    run: Run, fails: Fails, filled: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    run("groups", "reset-offsets", filled, "--topic", f"{filled}:0", "--to-offset", "4", "--execute")
+    paused: list[str] = []
+    monkeypatch.setattr(Client, "pause", lambda _self, _ms: paused.append(capsys.readouterr().out))
+    (row,) = run("groups", "lag", filled)
+    assert (row["lag"], row["consumed_per_s"], paused) == (6, None, [])  # a program does not wait
+    assert main(["groups", "lag", filled]) == 0
+    (first,), second = paused, capsys.readouterr().out
+    assert f"{filled}  lag 6\n" in first
+    assert "consumed" not in first
+    assert "rates over" in second
+    assert "never: not moving" in second
+    assert "--watch needs time" in fails(2, "groups", "lag", filled, "--watch", "--interval", "0s")
 
 
 def test_offsets_to_a_file_and_back(run: Run, filled: str, tmp_path: Path) -> None:

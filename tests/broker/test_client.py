@@ -4,14 +4,15 @@ from typing import Any
 
 import confluent_kafka
 import pytest
+from tests.support.ports import held_ports
 
 import tidelog.testing
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
-from tidelog.client.consumer import Consumer
 from tidelog.client.errors import CannotConnect, ClientError
-from tidelog.client.producer import Producer
+from tidelog.client.fetch.consumer import Consumer
+from tidelog.client.producer.producer import Producer
 from tidelog.client.record import EARLIEST, ConsumerRecord
 from tidelog.model.ids import TopicPartition
 from tidelog.records.compression import CompressionType
@@ -89,12 +90,12 @@ def test_keys_go_where_librdkafka_puts_them_in_javas_way(bootstrap: str, topic: 
         for key in keys:
             theirs.produce(topic, b"theirs", key)
         assert theirs.flush(TIMEOUT_S) == 0
-        places: dict[bytes | None, set[int]] = {}
+        topic_partitions: dict[bytes | None, set[int]] = {}
         for record in read_all(client, topic):
-            places.setdefault((record.value or b"") + (record.key or b""), set()).add(record.partition)
+            topic_partitions.setdefault((record.value or b"") + (record.key or b""), set()).add(record.partition)
     for key in keys:
-        assert places[b"ours" + key] == places[b"theirs" + key]
-        assert len(places[b"ours" + key]) == 1
+        assert topic_partitions[b"ours" + key] == topic_partitions[b"theirs" + key]
+        assert len(topic_partitions[b"ours" + key]) == 1
 
 
 def test_nothing_is_lost_or_doubled_when_the_node_is_killed_in_mid_produce() -> None:
@@ -137,8 +138,7 @@ def test_a_consumer_outlives_its_broker() -> None:
 
 
 def test_a_refused_connection_names_the_address_and_the_next_step() -> None:
-    with tidelog.testing.broker() as broker:
-        gone = broker.bootstrap_servers
+    gone = f"127.0.0.1:{held_ports(1)[0]}"
     with Client(gone) as client, pytest.raises(CannotConnect) as caught:
         Admin(client).list_topics()
     assert gone in str(caught.value)

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_configs import ConfigChange, ConfigSource, Operation, ResourceType
-from tidelog.client.admin_offsets import OffsetSpec
-from tidelog.client.admin_topics import CreatedTopic, NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.configs import ConfigChange, ConfigSource, Operation, ResourceType
+from tidelog.client.admin.offsets import OffsetSpec
+from tidelog.client.admin.topics import CreatedTopic, NewTopic
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
 from tidelog.client.offsets import FoundOffset
-from tidelog.client.producer import Producer
+from tidelog.client.producer.producer import Producer
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 
@@ -93,9 +93,9 @@ def test_configs_are_set_appended_to_and_unset(admin: Admin, topic: str) -> None
 def test_offsets_by_time_and_special_place(admin: Admin, client: Client, topic: str) -> None:
     admin.create_topic(NewTopic(topic, 2))
     produce(client, topic, 1_000, 5_000, 3_000)
-    place, empty = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    topic_partition, empty = TopicPartition(topic, 0), TopicPartition(topic, 1)
 
-    def offset(at: int, where: TopicPartition = place) -> int:
+    def offset(at: int, where: TopicPartition = topic_partition) -> int:
         found = admin.list_offsets({where: at})[where]
         assert isinstance(found, FoundOffset)
         return found.offset
@@ -114,12 +114,12 @@ def test_offsets_by_time_and_special_place(admin: Admin, client: Client, topic: 
 def test_records_are_deleted_and_producers_seen(admin: Admin, client: Client, topic: str) -> None:
     admin.create_topic(NewTopic(topic, 1))
     produce(client, topic, 1_000, 2_000, 3_000)
-    place = TopicPartition(topic, 0)
-    (producer,) = admin.describe_producers([place])[place]  # type: ignore[misc]
+    topic_partition = TopicPartition(topic, 0)
+    (producer,) = admin.describe_producers([topic_partition])[topic_partition]  # type: ignore[misc]
     assert (producer.last_sequence, producer.producer_epoch) == (2, 0)
-    assert admin.delete_records({place: 2}) == {place: 2}
-    assert admin.delete_records({place: -1}) == {place: 3}
-    beyond = admin.delete_records({place: 99})[place]
+    assert admin.delete_records({topic_partition: 2}) == {topic_partition: 2}
+    assert admin.delete_records({topic_partition: -1}) == {topic_partition: 3}
+    beyond = admin.delete_records({topic_partition: 99})[topic_partition]
     assert isinstance(beyond, ClientError)
     assert beyond.code is ErrorCode.OFFSET_OUT_OF_RANGE
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
-from tidelog.client.consumer import Consumer
 from tidelog.client.errors import ClientError
-from tidelog.client.kernels_murmur2 import partition_of_key
-from tidelog.client.producer import Producer
+from tidelog.client.fetch.consumer import Consumer
+from tidelog.client.producer.kernels_murmur2 import partition_of_key
+from tidelog.client.producer.producer import Producer
 from tidelog.client.record import EARLIEST
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
@@ -34,10 +34,12 @@ def client(bootstrap: str) -> Iterator[Client]:
         yield client
 
 
-def fetched(consumer: Consumer, place: TopicPartition, start: int, end: int, *, headers: bool = True) -> pa.Table:
+def fetched(
+    consumer: Consumer, topic_partition: TopicPartition, start: int, end: int, *, headers: bool = True
+) -> pa.Table:
     tables = []
     while start < end:
-        fetch = consumer.fetch_arrow(place, start, end_offset=end, headers=headers)
+        fetch = consumer.fetch_arrow(topic_partition, start, end_offset=end, headers=headers)
         fetch.table.validate(full=True)
         tables.append(fetch.table)
         start = fetch.next_offset
@@ -51,15 +53,15 @@ def test_there_and_back(client: Client, topic: str, codec: CompressionType) -> N
         producer.produce_arrow(topic, TABLE.slice(0, 400))
         producer.send(topic, b"between")
         producer.produce_arrow(topic, TABLE.slice(400))
-    place = TopicPartition(topic, 0)
+    topic_partition = TopicPartition(topic, 0)
     consumer = Consumer(client, partition_bytes=10_000)
-    found = fetched(consumer, place, 0, 1_001)
+    found = fetched(consumer, topic_partition, 0, 1_001)
     assert found["offset"].to_pylist() == list(range(1_001))
     assert found["value"][400].as_py() == b"between"
     kept = pa.concat_tables([found.slice(0, 400), found.slice(401)])
     for column in ("key", "value", "timestamp", "headers"):
         assert kept[column].to_pylist() == TABLE[column].to_pylist(), column
-    consumer.assign({place: EARLIEST})
+    consumer.assign({topic_partition: EARLIEST})
     assert [record.value for record in consumer.read_to_end()] == found["value"].to_pylist()
 
 

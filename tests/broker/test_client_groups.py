@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
-from tidelog.client.consumer import Consumer
 from tidelog.client.errors import ClientError
-from tidelog.client.group_consumer import GroupConsumer
-from tidelog.client.producer import Producer
+from tidelog.client.fetch.consumer import Consumer
+from tidelog.client.group.consumer import GroupConsumer
+from tidelog.client.producer.producer import Producer
+from tidelog.client.producer.transactional_producer import TransactionalProducer
 from tidelog.client.record import EARLIEST
-from tidelog.client.transactional_producer import TransactionalProducer
 from tidelog.model.ids import TopicPartition
 
 
@@ -52,7 +52,9 @@ def test_two_members_and_then_one(client: Client, bootstrap: str, topic: str) ->
         first.poll(20)
     first.close()
     assert sorted(found) == sorted(b"%d" % index for index in range(40))
-    committed = {place: each.offset for place, each in Admin(client).list_group_offsets(topic).items()}
+    committed = {
+        topic_partition: each.offset for topic_partition, each in Admin(client).list_group_offsets(topic).items()
+    }
     assert committed == {TopicPartition(topic, 0): 20, TopicPartition(topic, 1): 20}
 
 

@@ -17,7 +17,6 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 TIMEOUT_S = 30
-QUIET_S = 1.0
 
 
 @pytest.fixture
@@ -44,11 +43,15 @@ def joined(bootstrap: str, group: str, topic: str, **settings: Any) -> Consumer:
 
 
 def values(bootstrap: str, topic: str, level: str, count: int) -> list[bytes]:
-    """All there are: so many, and then none for a while."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "isolation.level": level})
+    """All there are: so many, and then the end that this level sees."""
+    settings = {"bootstrap.servers": bootstrap, "group.id": "unused", "isolation.level": level}
+    consumer = Consumer({**settings, "enable.partition.eof": True})
     consumer.assign([TopicPartition(topic, 0, 0)])
-    found = [*consumer.consume(count, TIMEOUT_S), *consumer.consume(1, QUIET_S)]
+    *found, end = consumer.consume(count + 1, TIMEOUT_S)
     consumer.close()
+    error = end.error()
+    assert error is not None
+    assert error.code() == KafkaError._PARTITION_EOF
     assert all(message.error() is None for message in found)
     return [message.value() or b"" for message in found]
 

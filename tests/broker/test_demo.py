@@ -44,7 +44,7 @@ def test_a_job_that_is_right_is_found_to_be() -> None:
 
 
 def test_a_job_that_is_a_cent_off_is_found_out() -> None:
-    outcome = shop("1", WRONG_BY="1", DEMO_STUCK_S="2")
+    outcome = shop("1", WRONG_BY="1", DEMO_STUCK_S="8")
     assert outcome.returncode == 1
     assert "the pipeline differs from the truth" in outcome.stdout
     assert re.search(r"sales per minute .* [12] differ", outcome.stdout)

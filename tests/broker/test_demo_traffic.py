@@ -12,7 +12,7 @@ import pytest
 from tests.broker.conftest import Run
 
 from tidelog.client.client import Client
-from tidelog.client.consumer import Consumer
+from tidelog.client.fetch.consumer import Consumer
 from tidelog.client.record import EARLIEST, ConsumerRecord
 from tidelog.model.ids import TopicPartition
 from tidelog_pipelines.traffic.answers import Answers
@@ -25,8 +25,10 @@ START_MS = 1_763_000_000_000
 
 def read(bootstrap: str, prefix: str) -> list[ConsumerRecord]:
     with Client(bootstrap) as client, Consumer(client) as consumer:
-        places = [place for topic in TOPICS for place in consumer.partitions(prefix + topic)]
-        consumer.assign(dict.fromkeys(places, EARLIEST))
+        topic_partitions = [
+            topic_partition for topic in TOPICS for topic_partition in consumer.partitions(prefix + topic)
+        ]
+        consumer.assign(dict.fromkeys(topic_partitions, EARLIEST))
         return list(consumer.read_to_end())
 
 

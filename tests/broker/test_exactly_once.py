@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.interop.apache.jars import ApacheMissing, fetch_jars
+from tests.interop.apache.class_archive import archived_jars
+from tests.interop.apache.jars import ApacheMissing
 from tests.soak.plan import KEYS, PARTITIONS, RECORDS, Group, Program, plan
 from tests.soak.processes import Node, Programs, SoakFailed
 from tests.soak.round import Round
@@ -39,7 +40,7 @@ def test_with_confluent_kafka(node: Node, tmp_path: Path) -> None:
 
 def test_with_the_java_client(node: Node, tmp_path: Path) -> None:
     try:
-        fetch_jars()
+        archived_jars()
     except ApacheMissing as missing:
         pytest.skip(f"APACHE'S CLIENT DID NOT RUN, EXACTLY-ONCE IS NOT TESTED WITH IT: {missing}")
     run_rounds(Program.JAVA, node, tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka import TopicPartition as AioTopicPartition
 
-from tidelog.client.admin import Admin
+from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
 
 with warnings.catch_warnings():

@@ -19,10 +19,11 @@ import tidelog.testing
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "consumers"
 RECORDS = 30
 BATCH = 10  # of the examples
-KILLED_AT = 2  # the offset of the record that is the last to be worked on
-SLOW = "0.3"  # seconds a record: the rest of the batch takes longer than any kill
+KILLED_AT = 1  # the offset of the record that is the last to be worked on
+SLOW = "1"  # seconds a record: the rest of the batch takes longer than any kill, also on a busy machine
+WORK = "12"  # seconds a batch, in which another member starts and does everything
 LINES_MAX = 200
-LIFE_S_MAX = 45  # of a program: one that hangs is killed, and what the test waits for does not come
+LIFE_S_MAX = 180  # of a program: one that hangs is killed, and what the test waits for does not come
 
 Start = Callable[..., "Example"]
 
@@ -85,7 +86,7 @@ def filled(bootstrap: str, topic: str) -> str:
     producer = Producer({"bootstrap.servers": bootstrap})
     for number in range(RECORDS):
         producer.produce(topic, str(number))
-    assert producer.flush(10) == 0
+    assert producer.flush(LIFE_S_MAX) == 0
     return topic
 
 
@@ -101,7 +102,7 @@ def values(bootstrap: str, topic: str, isolation: str) -> list[str]:
     consumer = Consumer({**settings, "isolation.level": isolation, "enable.auto.commit": False})
     consumer.assign([TopicPartition(topic, 0, 0)])
     found: list[str] = []
-    while (record := consumer.poll(10)) is not None:
+    while (record := consumer.poll(LIFE_S_MAX)) is not None:
         error = record.error()
         if error is None:
             found.append((record.value() or b"").decode())
@@ -158,13 +159,14 @@ def test_exactly_once_does_neither(cluster: str, start: Start) -> None:
 
 def test_who_is_too_slow_is_thrown_out_and_its_commit_refused(cluster: str, start: Start, tmp_path: Path) -> None:
     topic, ledger = filled(cluster, "slow"), tmp_path / "ledger"
-    slow = start("too_slow", cluster, topic, "--interval-ms", "1500", "--work", "6")
+    slow = start("too_slow", cluster, topic, "--interval-ms", "4000", "--work", WORK)
     slow.read_until("working on")
     other = start("at_least_once", cluster, topic, str(ledger), "--group", "too-slow")
     other.read_until(f"committed {RECORDS - 1}")  # the whole topic: the slow one had committed nothing
     said = slow.read_until("thrown out")
-    refused, gone, out = said
-    assert (refused, out) == ("commit refused: UNKNOWN_MEMBER_ID", "thrown out: too long between two polls")
+    *refused, gone, out = said
+    assert set(refused) == {"commit refused: UNKNOWN_MEMBER_ID"}, said  # of records that it had fetched before, too
+    assert out == "thrown out: too long between two polls"
     assert gone in ("lost [0]", "revoked [0]")  # the latter when the other came before its time was up
     slow.read_until("assigned []")  # a member again, and the other keeps the partition
     assert committed(cluster, "too-slow", topic) == RECORDS, "and was not moved back"

@@ -20,7 +20,7 @@ from tests.support.transactional import SMALL, with_coordinators
 from tidelog.ports.network import Accepted, Address, ConnectionId
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tidelog.server.connection import ClientConnection
+from tidelog.server.requests.connection import ClientConnection
 from tidelog.sim.node_world import NodeWorld
 
 ROUNDS = int(os.environ.get("TIDELOG_FUZZ_ROUNDS", "20"))

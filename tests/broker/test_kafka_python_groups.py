@@ -42,15 +42,15 @@ def filled(bootstrap: str, topic: str, admin: KafkaAdminClient) -> str:
 
 
 def test_offsets_without_a_member(admin: KafkaAdminClient, filled: str) -> None:
-    places = [TopicPartition(filled, partition) for partition in range(2)]
-    wanted = {place: OffsetAndMetadata(4, "by hand", 0) for place in places}
+    topic_partitions = [TopicPartition(filled, partition) for partition in range(2)]
+    wanted = {topic_partition: OffsetAndMetadata(4, "by hand", 0) for topic_partition in topic_partitions}
     admin.alter_group_offsets(filled, wanted)
     assert admin.list_group_offsets(filled) == {filled: wanted}
     assert [each["group_id"] for each in admin.list_groups(states_filter=["Empty"]) if each["group_id"] == filled]
-    admin.reset_group_offsets(filled, {places[0]: OffsetSpec.LATEST})
-    assert admin.list_group_offsets(filled)[filled][places[0]].offset == 10
-    admin.delete_group_offsets(filled, [places[0]])
-    assert admin.list_group_offsets(filled) == {filled: {places[1]: wanted[places[1]]}}
+    admin.reset_group_offsets(filled, {topic_partitions[0]: OffsetSpec.LATEST})
+    assert admin.list_group_offsets(filled)[filled][topic_partitions[0]].offset == 10
+    admin.delete_group_offsets(filled, [topic_partitions[0]])
+    assert admin.list_group_offsets(filled) == {filled: {topic_partitions[1]: wanted[topic_partitions[1]]}}
     assert admin.delete_groups([filled]) == {filled: "OK"}
     assert admin.list_group_offsets(filled) == {filled: {}}
 
@@ -74,21 +74,21 @@ def test_transactions_are_seen(bootstrap: str, admin: KafkaAdminClient, filled: 
     producer.init_transactions()
     producer.begin_transaction()
     assert producer.send(filled, b"open", partition=1).get(TIMEOUT_S).offset == 10
-    place = TopicPartition(filled, 1)
+    topic_partition = TopicPartition(filled, 1)
     described = admin.describe_transactions([filled])[filled]
-    assert (described.state.value, described.topic_partitions) == ("Ongoing", {place})
+    assert (described.state.value, described.topic_partitions) == ("Ongoing", {topic_partition})
     (listed,) = [each for of_one in admin.list_transactions().values() for each in of_one if each[0] == filled]
     assert (listed.producer_id, listed.state.value) == (described.producer_id, "Ongoing")
-    assert start_offset_of(admin, place, described.producer_id) == 10
+    assert start_offset_of(admin, topic_partition, described.producer_id) == 10
     assert admin.find_hanging_transactions() == []
     producer.abort_transaction()
     producer.close()
-    assert start_offset_of(admin, place, described.producer_id) == -1
+    assert start_offset_of(admin, topic_partition, described.producer_id) == -1
     assert admin.describe_transactions([filled])[filled].state.value == "CompleteAbort"
 
 
-def start_offset_of(admin: KafkaAdminClient, place: TopicPartition, producer_id: int) -> int:
+def start_offset_of(admin: KafkaAdminClient, topic_partition: TopicPartition, producer_id: int) -> int:
     """Of the transaction that the producer has open there."""
-    producers = admin.describe_producers([place])[place].active_producers
+    producers = admin.describe_producers([topic_partition])[topic_partition].active_producers
     (found,) = [each for each in producers if each.producer_id == producer_id]
     return int(found.current_transaction_start_offset)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.interop.apache.broker import free_ports
 from tests.support.kafka_python_suite import SuiteMissing, fetch_suite, run_suite, unpack
+from tests.support.ports import held_ports
 
 from tidelog.testing import Broker
 
@@ -30,7 +30,7 @@ EXPECTED_SKIPS = ("Compression libraries not installed", "Testing on external Ka
 def broker() -> Iterator[Broker]:
     """As kafka-python starts Apache's: node 0, four partitions, sessions of less than Kafka's minimum, and an
     advertised listener that is set, because one of the tests looks for it."""
-    (port,) = free_ports(1)
+    (port,) = held_ports(1)
     settings: dict[str, str | int] = {
         "node.id": 0,
         "controller.quorum.voters": "0@localhost:9093",

@@ -72,6 +72,16 @@ def test_what_was_acknowledged_survives_stop_and_crash_at_the_same_address() -> 
         assert consume(address, 2) == [b"one", b"two"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a node listen beside what holds its port")
+def test_nobody_else_is_given_the_port_of_a_broker_that_is_down() -> None:
+    with testing.broker() as b, socket.socket() as stranger:
+        b.kill()
+        with pytest.raises(OSError, match="in use"):
+            stranger.bind((b.host, b.port))
+        b.start()
+        produce(b.bootstrap_servers, b"x")
+
+
 def test_the_end_of_the_block_takes_process_and_directory_away() -> None:
     with testing.broker() as b:
         pid, directory = b.pid, b.data_directory
@@ -90,6 +100,18 @@ def test_settings_reach_the_broker_under_either_form_of_name() -> None:
 def test_a_wrong_setting_is_refused_with_its_name() -> None:
     with pytest.raises(testing.BrokerFailed, match=r"num\.partitions"), testing.broker(num_partitions="many"):
         pass
+
+
+def test_a_setting_that_nobody_knows_is_refused_with_the_nearest_name() -> None:
+    expected = r"tidelog\.testing: num\.partition: unknown setting; did you mean num\.partitions\?"
+    with pytest.raises(testing.BrokerFailed, match=expected), testing.broker(num_partition=3):
+        pass
+
+
+def test_a_setting_that_is_ignored_is_in_the_log() -> None:
+    with testing.broker(num_io_threads=3) as b:
+        assert "harmless" in b.log_text()
+        assert "num.io.threads" in b.log_text()
 
 
 def test_a_failure_inside_the_block_shows_the_log() -> None:

@@ -173,6 +173,7 @@ def test_only_absolute_normal_paths(world: World, path: str) -> None:
         lambda: world.fs.rename(f"{world.root}/x", path),
         lambda: world.fs.sync_directory(path),
         lambda: world.fs.begin_sync_directory(path),
+        lambda: world.fs.begin_make_directory(path, {}),
         lambda: world.fs.space(path),
         lambda: world.fs.lock(path),
     ):
@@ -230,6 +231,26 @@ def test_replace_durably_and_its_twin_off_the_loop(world: World) -> None:
     assert [fault for _, fault in world.wait_for(first, second)] == [None, None]
     assert read(world, path) == b"three"
     assert world.fs.list_directory(world.root) == ["recovery-point-offset-checkpoint"]
+
+
+def test_directories_are_made_with_their_first_files_off_the_loop(world: World) -> None:
+    paths = [f"{world.root}/t-{index}" for index in range(20)]
+    tickets = [world.fs.begin_make_directory(path, {"partition.metadata": b"id", "0.log": b""}) for path in paths]
+    completed = world.wait_for(*tickets)
+    assert sorted(completed) == [(ticket, None) for ticket in tickets]
+    for path in paths:
+        assert world.fs.list_directory(path) == ["0.log", "partition.metadata"]
+        assert (read(world, f"{path}/partition.metadata"), read(world, f"{path}/0.log")) == (b"id", b"")
+
+
+def test_a_directory_that_is_there_is_not_filled(world: World) -> None:
+    world.fs.make_directory(f"{world.root}/t-0")
+    ticket = world.fs.begin_make_directory(f"{world.root}/t-0", {"0.log": b""})
+    (completed,) = world.wait_for(ticket)
+    assert isinstance(completed.fault, AlreadyExists)
+    assert world.fs.list_directory(f"{world.root}/t-0") == []
+    (completed,) = world.wait_for(world.fs.begin_make_directory(f"{world.root}/missing/t-0", {}))
+    assert isinstance(completed.fault, NotFound)
 
 
 def test_a_fault_off_the_loop_comes_with_its_ticket(world: World) -> None:

@@ -128,6 +128,7 @@ def test_a_closed_file_is_a_bug_not_a_fault(world: World) -> None:
         file.size,
         file.sync,
         lambda: file.read_at(0, 1),
+        lambda: file.read_cached(0, 1),
         lambda: file.write_at(0, [b"x"]),
         lambda: file.truncate(0),
         lambda: file.range(0, 1),
@@ -145,6 +146,13 @@ def test_what_was_just_written_is_cached(world: World) -> None:
     assert file.is_cached(299_999, 10)
     assert file.is_cached(300_000, 10)
     assert file.is_cached(0, 0)
+
+
+def test_what_is_cached_is_read_without_waiting(world: World) -> None:
+    file = new(world, b"0123456789")
+    assert file.read_cached(2, 3) == b"234"
+    assert file.read_cached(8, 100) == b"89"
+    assert file.read_cached(10, 5) == b""
 
 
 def test_sync_and_its_twin_off_the_loop(world: World) -> None:

@@ -1,6 +1,8 @@
 """Housekeeping, in processes and in the simulation: jobs begin, say how far they are, and end exactly once."""
 
+import os
 import select
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +12,7 @@ from tests.unit.storage.cleaner.toylog import ToyLog
 
 from tidelog.io.files import PosixFileSystem
 from tidelog.io.housekeeping import WorkerProcesses
-from tidelog.ports.errors import NotFound
+from tidelog.ports.errors import NotFound, TooManyOpenFiles
 from tidelog.ports.files import OpenMode
 from tidelog.ports.housekeeping import Cancelled, Event, Failed, Finished, Housekeeping, Stepped
 from tidelog.sim.clock import SimClock
@@ -18,7 +20,7 @@ from tidelog.sim.files import SimFileSystem
 from tidelog.sim.housekeeping import SimHousekeeping
 from tidelog.storage.cleaner.cleaning import clean_log
 from tidelog.storage.cleaner.job import CleanedSegment, CleanerSettings, CleaningJob, CleaningResult, SegmentFacts
-from tidelog.storage.segment_indexes import IndexSettings
+from tidelog.storage.segment.indexes import IndexSettings
 
 PATIENCE_S = 30.0  # so long only when something is broken
 SETTINGS = CleanerSettings(1 << 12, 0.9, 512, IndexSettings(100, 1000), 1000, 0)
@@ -45,6 +47,9 @@ class World:
         file.write_at(0, [data])
         file.close()
         return SegmentFacts(0, len(data))
+
+    def process_ids(self) -> list[int]:
+        return self.housekeeping.process_ids if isinstance(self.housekeeping, WorkerProcesses) else []
 
     def events_to_the_end(self) -> list[Event]:
         events: list[Event] = []
@@ -109,6 +114,21 @@ def test_a_job_that_is_called_off_leaves_nothing_behind(world: World) -> None:
     assert not [name for name in world.fs.list_directory(world.root) if name.endswith(".cleaned")]
 
 
+def test_a_worker_that_does_nothing_any_more_can_be_killed(world: World) -> None:
+    slow = CleanerSettings(1 << 12, 0.9, 200, SETTINGS.index, 1000, 0, io_bytes_per_second=2000.0)
+    work = world.housekeeping.begin(world.job([world.segment()], slow))
+    for process_id in world.process_ids():
+        os.kill(process_id, signal.SIGSTOP)
+    world.housekeeping.kill(work)
+    failed = world.events_to_the_end()[-1]
+    assert isinstance(failed, Failed)
+    assert (failed.work, failed.worker_died) == (work, True)
+    world.housekeeping.kill(work)
+    assert world.housekeeping.events() == []
+    world.housekeeping.begin(world.job([]))
+    assert isinstance(world.events_to_the_end()[-1], Finished), "and the next job has another"
+
+
 def test_ids_are_never_reused(world: World) -> None:
     works = []
     for _ in range(3):
@@ -118,3 +138,24 @@ def test_ids_are_never_reused(world: World) -> None:
     assert len(set(works)) == 3
     world.housekeeping.cancel(works[0])
     assert world.housekeeping.events() == []
+
+
+def test_a_job_without_a_worker_has_an_event_that_no_poll_tells_of(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_events = [world.housekeeping.has_events]
+    with monkeypatch.context() as patch:
+        if isinstance(world.housekeeping, SimHousekeeping):
+            world.housekeeping.refusals = 1
+        else:
+            patch.setattr("tidelog.io.housekeeping.WorkerProcess", _refused)
+        work = world.housekeeping.begin(world.job([]))
+    has_events.append(world.housekeeping.has_events)
+    (failed,) = world.housekeeping.events()
+    assert isinstance(failed, Failed)
+    assert (failed.work, type(failed.fault)) == (work, TooManyOpenFiles)
+    assert [*has_events, world.housekeeping.has_events] == [False, True, False]
+
+
+def _refused(_module: str) -> None:
+    raise BlockingIOError(11, "Resource temporarily unavailable")

@@ -13,14 +13,14 @@ from tidelog.records.builder import BatchBuilder, BatchOptions
 from tidelog.records.control import EndTransactionMarker
 from tidelog.sim.clock import SimClock
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.appended import AppendOrigin, Refused
-from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.log import Log
-from tidelog.storage.log_append import Append
-from tidelog.storage.log_loader import LogContext
-from tidelog.storage.log_read import FetchIsolation, read
-from tidelog.storage.logs import Logs
-from tidelog.storage.logs_loading import LoadProgress
+from tidelog.storage.append.outcome import AppendOrigin, Refused
+from tidelog.storage.directories.loading import LoadProgress
+from tidelog.storage.directories.logs import Logs
+from tidelog.storage.log.group_commit import Append
+from tidelog.storage.log.loader import LogContext
+from tidelog.storage.log.log import Log
+from tidelog.storage.log.reading import FetchIsolation, read
+from tidelog.storage.segment.descriptors import Descriptors
 
 TOPIC_ID = Uuid(bytes(range(16)))
 T0 = TopicPartition("t", 0)

@@ -18,9 +18,9 @@ from tidelog.sim.housekeeping import SimHousekeeping
 from tidelog.storage.cleaner.cleaner_config import CleanerConfig
 from tidelog.storage.cleaner.cleaning import clean_log
 from tidelog.storage.cleaner.scheduler import LogCleaner
-from tidelog.storage.log import Log
-from tidelog.storage.log_append import Append
-from tidelog.storage.log_read import FetchIsolation, read
+from tidelog.storage.log.group_commit import Append
+from tidelog.storage.log.log import Log
+from tidelog.storage.log.reading import FetchIsolation, read
 
 TURN_MS = 5
 TURNS_MAX = 5000

@@ -49,7 +49,7 @@ class CoordinatorScene:
     world: NodeWorld
     ledger: CoordinatorLedger
     random: random.Random
-    places: list[Place]
+    topic_partitions: list[Place]
     owners: dict[tuple[str, Place], dict[Any, None]] = field(default_factory=dict)  # members that believe they are
     is_calm: bool = False  # nobody dies, leaves or sleeps any more
     commits: int = 0
@@ -58,6 +58,12 @@ class CoordinatorScene:
     @property
     def now_ms(self) -> int:
         return self.world.clock.monotonic_ms()
+
+    def group_machine(self, group: str) -> object | None:
+        """The machine that coordinates a group at the moment; None while none is loaded."""
+        node = self.world.node
+        shard = None if node is None else node.broker.coordinators.groups.shard_of(group)
+        return None if shard is None else shard.machine
 
     def chance(self, likelihood: float) -> bool:
         return self.random.random() < likelihood
@@ -126,15 +132,15 @@ class Committer(CoordinatorClient):
         self.group = f"plain-{number}"
 
     def act(self) -> None:
-        place = self.scene.random.choice(self.scene.places)
+        topic_partition = self.scene.random.choice(self.scene.topic_partitions)
         if self.scene.chance(0.3):
-            self._look(place)
+            self._look(topic_partition)
         else:
-            self._commit(place)
+            self._commit(topic_partition)
 
-    def _commit(self, place: Place) -> None:
+    def _commit(self, topic_partition: Place) -> None:
         commits, value, sent_ms = (
-            self.scene.ledger.of(self.group, place),
+            self.scene.ledger.of(self.group, topic_partition),
             self.scene.next_commit(self.group),
             self.scene.now_ms,
         )
@@ -148,11 +154,15 @@ class Committer(CoordinatorClient):
                 assert code in RETRIABLE, code
             self.pause(20)
 
-        self.ask(commit_request(self.group, place, value), self.scene.random.choice([6, 7, 8, 9]), answered)
+        self.ask(commit_request(self.group, topic_partition, value), self.scene.random.choice([6, 7, 8, 9]), answered)
 
-    def _look(self, place: Place) -> None:
-        commits = self.scene.ledger.of(self.group, place)
-        self.ask(offset_request(self.group, [place]), 8, lambda answer: see_offsets(answer, {place: commits.see}))
+    def _look(self, topic_partition: Place) -> None:
+        commits = self.scene.ledger.of(self.group, topic_partition)
+        self.ask(
+            offset_request(self.group, [topic_partition]),
+            8,
+            lambda answer: see_offsets(answer, {topic_partition: commits.see}),
+        )
 
 
 def see_offsets(answer: Any, see: dict[Place, Callable[[Committed | None], None]]) -> None:
@@ -175,11 +185,16 @@ def committed_in(found: Any) -> Committed | None:
 
 
 def commit_request(
-    group: str, place: Place, value: Committed, member_id: str = "", epoch: int = -1, instance_id: str | None = None
+    group: str,
+    topic_partition: Place,
+    value: Committed,
+    member_id: str = "",
+    epoch: int = -1,
+    instance_id: str | None = None,
 ) -> OffsetCommitRequest:
     offset, leader_epoch, metadata = value
     partition = OffsetCommitRequestPartition(
-        partition_index=place[1],
+        partition_index=topic_partition[1],
         committed_offset=offset,
         committed_leader_epoch=leader_epoch,
         committed_metadata=metadata,
@@ -189,13 +204,13 @@ def commit_request(
         generation_id_or_member_epoch=epoch,
         member_id=member_id,
         group_instance_id=instance_id,
-        topics=[OffsetCommitRequestTopic(name=place[0], partitions=[partition])],
+        topics=[OffsetCommitRequestTopic(name=topic_partition[0], partitions=[partition])],
     )
 
 
-def offset_request(group: str, places: list[Place], *, require_stable: bool = False) -> OffsetFetchRequest:
+def offset_request(group: str, topic_partitions: list[Place], *, require_stable: bool = False) -> OffsetFetchRequest:
     topics: dict[str, list[int]] = {}
-    for topic, partition in places:
+    for topic, partition in topic_partitions:
         topics.setdefault(topic, []).append(partition)
     asked = [OffsetFetchRequestTopics(name=name, partition_indexes=indexes) for name, indexes in topics.items()]
     return OffsetFetchRequest(
@@ -208,33 +223,33 @@ class Reader(CoordinatorClient):
 
     def __init__(self, scene: CoordinatorScene, number: int) -> None:
         super().__init__(scene, number)
-        self._place = scene.places[0]
+        self._topic_partition = scene.topic_partitions[0]
         self._offset = 0
 
     def act(self) -> None:
-        place = self._place
-        least = self.scene.ledger.last_stable_offsets.get(place, 0)
+        topic_partition = self._topic_partition
+        least = self.scene.ledger.last_stable_offsets.get(topic_partition, 0)
         wait_ms = self.scene.random.choice([0, 0, 20, 300])
-        request = fetch_request(place, self._offset, max_wait_ms=wait_ms)
-        self.ask(request, 12, lambda answer: self._answered(place, answer, least))
+        request = fetch_request(topic_partition, self._offset, max_wait_ms=wait_ms)
+        self.ask(request, 12, lambda answer: self._answered(topic_partition, answer, least))
 
-    def _answered(self, place: Place, answer: Any, least: int) -> None:
+    def _answered(self, topic_partition: Place, answer: Any, least: int) -> None:
         data = answer.responses[0].partitions[0]
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and self.scene.ledger.is_forgiven:
             self._offset = 0
         elif data.error_code:
             assert data.error_code in RETRIABLE, ErrorCode(data.error_code)
         else:
-            self._see(place, data, least)
+            self._see(topic_partition, data, least)
 
-    def _see(self, place: Place, data: Any, least: int) -> None:
-        self.scene.ledger.see_last_stable(place, data.last_stable_offset, least)
+    def _see(self, topic_partition: Place, data: Any, least: int) -> None:
+        self.scene.ledger.see_last_stable(topic_partition, data.last_stable_offset, least)
         found, end_offset = committed_records(data)
         for offset, value in found.items():
             if offset >= self._offset:
-                self.scene.ledger.see(place, offset, value)
+                self.scene.ledger.see(topic_partition, offset, value)
         if end_offset is None:
-            self._place, self._offset = self.scene.random.choice(self.scene.places), 0
+            self._topic_partition, self._offset = self.scene.random.choice(self.scene.topic_partitions), 0
         else:
             self._offset = end_offset
 

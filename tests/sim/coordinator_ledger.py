@@ -109,22 +109,24 @@ class CoordinatorLedger:
     read: dict[tuple[Place, int], bytes] = field(default_factory=dict)  # by offset, by readers of what is committed
     is_forgiven: bool = False  # once, for ever: a log may have lost the marker of a transaction that is over
 
-    def of(self, group: str, place: Place) -> Commits:
-        return self.commits.setdefault((group, place), Commits())
+    def of(self, group: str, topic_partition: Place) -> Commits:
+        return self.commits.setdefault((group, topic_partition), Commits())
 
     def begin(self, producer: str, number: int) -> Transaction:
         transaction = Transaction(producer, number, is_forgiven=self.is_forgiven)
         return self.transactions.setdefault((producer, number), transaction)
 
-    def see(self, place: Place, offset: int, value: bytes) -> None:
-        known = self.read.setdefault((place, offset), value)
-        assert known == value or self.is_forgiven, f"{place} at {offset} was read as {known!r}, and now as {value!r}"
+    def see(self, topic_partition: Place, offset: int, value: bytes) -> None:
+        known = self.read.setdefault((topic_partition, offset), value)
+        assert known == value or self.is_forgiven, (
+            f"{topic_partition} at {offset} was read as {known!r}, and now as {value!r}"
+        )
         self.transactions[key_of(value)].see()
 
-    def see_last_stable(self, place: Place, offset: int, least: int) -> None:
+    def see_last_stable(self, topic_partition: Place, offset: int, least: int) -> None:
         is_back = offset < least and not self.is_forgiven
-        assert not is_back, f"{place}: the last stable offset went back from {least} to {offset}"
-        self.last_stable_offsets[place] = max(self.last_stable_offsets.get(place, 0), offset)
+        assert not is_back, f"{topic_partition}: the last stable offset went back from {least} to {offset}"
+        self.last_stable_offsets[topic_partition] = max(self.last_stable_offsets.get(topic_partition, 0), offset)
 
     def forgive(self) -> None:
         self.is_forgiven = True
@@ -138,10 +140,10 @@ class CoordinatorLedger:
     def check(self, found: dict[Place, list[bytes]], offsets: dict[str, int]) -> None:
         """`found` is all that is committed, in order; `offsets` what the producers' groups have."""
         by_transaction: dict[tuple[str, int], dict[Place, list[bytes]]] = {}
-        for place, values in found.items():
+        for topic_partition, values in found.items():
             check_order(values)
             for value in values:
-                by_transaction.setdefault(key_of(value), {}).setdefault(place, []).append(value)
+                by_transaction.setdefault(key_of(value), {}).setdefault(topic_partition, []).append(value)
         last: dict[str, int] = {}
         for key, transaction in self.transactions.items():
             if transaction.check(by_transaction.get(key, {})) and transaction.offsets:

@@ -21,8 +21,8 @@ from tests.sim.transaction_clients import TIMEOUT_MS, Transactor, Zombie
 from tests.support.serving import create
 from tests.support.transactional import fetch_request, state_of
 
-from tidelog.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from tidelog.server.node import NodeFailed
+from tidelog.server.cluster.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from tidelog.server.node.node import NodeFailed
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.faults import Op
 from tidelog.sim.node_world import NodeWorld
@@ -31,7 +31,7 @@ from tidelog.sim.wire import NetworkSettings
 
 STEPS_A_LIFE = 1_500
 CALM_STEPS = 4_000
-VALIDATE_EVERY = 250
+VALIDATE_EVERY = 200
 PLACES: list[Place] = [("t", 0), ("t", 1), ("t", 2), ("u", 0)]
 OVERRIDES = {
     "group.initial.rebalance.delay.ms": "20",
@@ -151,6 +151,8 @@ class CoordinatorLife:
         if not self.plan.syncs_everything:
             self.ledger.forgive()
             self.scene.lost_ms = self.scene.now_ms
+            for transactor in self.transactors:
+                transactor.said.clear()  # epochs may be handed out again: what was said in them is fenced no more
 
     def _has_failed_sync(self) -> bool:
         return any(rule.op is Op.SYNC and not rule.times for rule in self._disk().faults.rules)
@@ -215,8 +217,8 @@ class CoordinatorLife:
         self.validated += validate_state(self.world)
         assert check_epochs(self.world) > 0
         client = self.world.client()
-        for (group, place), commits in self.ledger.commits.items():
-            answer = client.ask(offset_request(group, [place]), 8).groups[0]
+        for (group, topic_partition), commits in self.ledger.commits.items():
+            answer = client.ask(offset_request(group, [topic_partition]), 8).groups[0]
             assert not answer.error_code, answer
             found = answer.topics[0].partitions[0]
             assert not found.error_code, found
@@ -234,7 +236,7 @@ class CoordinatorLife:
             self.step()
         for group in ("classic", "consumer", "mixed"):
             members = [each for each in self.members if getattr(each, "current", each).group == group]
-            owned = sorted(place for member in members for place in member.owned)
+            owned = sorted(topic_partition for member in members for topic_partition in member.owned)
             assert owned == sorted(PLACES), f"{group}: {[list(member.owned) for member in members]}"
         self.clients = []
         self._check_transactions()
@@ -249,7 +251,7 @@ class CoordinatorLife:
         for transactor in self.transactors:
             if transactor.count:
                 self._until_at_rest(client, transactor)
-        found = {place: self._read(client, place) for place in PLACES}
+        found = {topic_partition: self._read(client, topic_partition) for topic_partition in PLACES}
         offsets = {each.transactional_id: self._offset(client, each) for each in self.transactors}
         client.close()
         self.ledger.check(found, offsets)
@@ -259,13 +261,15 @@ class CoordinatorLife:
             at_rest = ("Empty", "CompleteCommit", "CompleteAbort")
             self.world.wait_for(lambda: state_of(client, transactor.transactional_id) in at_rest or None)
 
-    def _read(self, client: Any, place: Place) -> list[bytes]:
+    def _read(self, client: Any, topic_partition: Place) -> list[bytes]:
         values: list[bytes] = []
         offset = 0
         while True:
-            data = client.ask(fetch_request(place, offset), 12).responses[0].partitions[0]
+            data = client.ask(fetch_request(topic_partition, offset), 12).responses[0].partitions[0]
             assert not data.error_code, data
-            self.ledger.see_last_stable(place, data.last_stable_offset, self.ledger.last_stable_offsets.get(place, 0))
+            self.ledger.see_last_stable(
+                topic_partition, data.last_stable_offset, self.ledger.last_stable_offsets.get(topic_partition, 0)
+            )
             found, end_offset = committed_records(data)
             values += [value for at, value in found.items() if at >= offset]
             if end_offset is None:

@@ -6,11 +6,11 @@ from typing import Any
 
 from tidelog.coordinator.transaction.coordinator import TransactionCoordinator
 from tidelog.records.batch import batches
-from tidelog.server.coordinator_loading import Loading
-from tidelog.server.coordinator_log import record_bytes_max
-from tidelog.server.coordinator_shard import CoordinatorShard
+from tidelog.server.coordination.coordinator_log import record_bytes_max
+from tidelog.server.coordination.loading import Loading
+from tidelog.server.coordination.running_coordinator import CoordinatorShard
 from tidelog.sim.node_world import NodeWorld
-from tidelog.storage.log_read import LogRead
+from tidelog.storage.log.reading import LogRead
 
 
 class Rereading(Loading):
@@ -91,11 +91,13 @@ def check_epochs(world: NodeWorld) -> int:
     """Leader epochs never go back in a log, nor behind it in the metadata: recovery would take that for the remains of
     a truncation, and cut off what was acknowledged. How many batches were looked at."""
     seen = 0
-    for place, partition in world.running.broker.hosted.by_place.items():
+    for topic_partition, partition in world.running.broker.hosted.by_topic_partition.items():
         segments = list(partition.log.segments)
         data = b"".join(bytes(segment.read(0, segment.size_bytes)) for segment in segments)
         epochs = [batch.header.partition_leader_epoch for batch in batches(data)]
-        assert epochs == sorted(epochs), f"{place}: {epochs}"
-        assert not epochs or epochs[-1] <= partition.leader_epoch, f"{place}: {epochs[-1]} > {partition.leader_epoch}"
+        assert epochs == sorted(epochs), f"{topic_partition}: {epochs}"
+        assert not epochs or epochs[-1] <= partition.leader_epoch, (
+            f"{topic_partition}: {epochs[-1]} > {partition.leader_epoch}"
+        )
         seen += len(epochs)
     return seen

@@ -11,8 +11,8 @@ from tests.sim.test_log_crashes import NEVER, CrashingTrace, PowerLoss
 
 from tidelog.sim.files import SimFileSystem
 from tidelog.storage.inspect.findings import Finding
-from tidelog.storage.log import Log
-from tidelog.storage.verify import VerifyOptions, verify_directory
+from tidelog.storage.inspect.verify import VerifyOptions, verify_directory
+from tidelog.storage.log.log import Log
 
 LOGS = "/disk/logs"
 

@@ -65,21 +65,21 @@ class Member(CoordinatorClient):
 
     # What it owns
 
-    def claim(self, places: list[Place]) -> None:
-        self.release([place for place in self.owned if place not in places])
+    def claim(self, topic_partitions: list[Place]) -> None:
+        self.release([topic_partition for topic_partition in self.owned if topic_partition not in topic_partitions])
         heard_of_ms = max(self.scene.now_ms - SESSION_MS, self.scene.lost_ms)
-        for place in places:
-            owners = self.scene.owners.setdefault((self.group, place), {})
+        for topic_partition in topic_partitions:
+            owners = self.scene.owners.setdefault((self.group, topic_partition), {})
             rivals = [each for each in owners if each is not self and each.confirmed_ms > heard_of_ms]
-            assert not rivals, f"{place} of {self.group} went to {self.who}, and is {rivals[0].who}'s"
+            assert not rivals, f"{topic_partition} of {self.group} went to {self.who}, and is {rivals[0].who}'s"
             owners[self] = None
-            self.owned[place] = None
+            self.owned[topic_partition] = None
 
-    def release(self, places: list[Place]) -> None:
-        for place in places:
-            self.owned.pop(place, None)
-            self.scene.owners[self.group, place].pop(self, None)
-            self.past = [*self.past[-5:], ((self.member_id, self.epoch, self.since_ms), place)]
+    def release(self, topic_partitions: list[Place]) -> None:
+        for topic_partition in topic_partitions:
+            self.owned.pop(topic_partition, None)
+            self.scene.owners[self.group, topic_partition].pop(self, None)
+            self.past = [*self.past[-5:], ((self.member_id, self.epoch, self.since_ms), topic_partition)]
 
     def forget(self) -> None:
         self.release(list(self.owned))
@@ -91,11 +91,11 @@ class Member(CoordinatorClient):
         if not self.scene.is_calm and self.member_id and self.scene.chance(self.unrest):
             self.scene.random.choice([self._die, self.leave, self._sleep])()
         elif self.past and self.scene.chance(0.02):
-            who, place = self.scene.random.choice(self.past)
-            self._commit(who, place)
+            who, topic_partition = self.scene.random.choice(self.past)
+            self._commit(who, topic_partition)
         elif self.owned and self.scene.chance(self.commits):
-            place = self.scene.random.choice(list(self.owned))
-            self._commit((self.member_id, self.epoch, self.since_ms), place)
+            topic_partition = self.scene.random.choice(list(self.owned))
+            self._commit((self.member_id, self.epoch, self.since_ms), topic_partition)
         elif self.scene.now_ms >= self._beat_ms or not self.is_settled:
             self._beat_ms = self.scene.now_ms + BEAT_MS
             self.go_on()
@@ -111,23 +111,28 @@ class Member(CoordinatorClient):
         """It comes back as who it was, and may not be that any more."""
         self.wakes_ms = self.scene.now_ms + self.scene.random.choice([SESSION_MS // 2, 2 * SESSION_MS])
 
-    def _commit(self, who: Who, place: Place) -> None:
+    def _commit(self, who: Who, topic_partition: Place) -> None:
         member_id, epoch, since_ms = who
-        commits, value = self.scene.ledger.of(self.group, place), self.scene.next_commit(f"{member_id}@{epoch}")
+        commits, value = (
+            self.scene.ledger.of(self.group, topic_partition),
+            self.scene.next_commit(f"{member_id}@{epoch}"),
+        )
         sent_ms = self.scene.now_ms
         commits.send(value)
 
         def answered(answer: Any) -> None:
             code = ErrorCode(answer.topics[0].partitions[0].error_code)
             if code is ErrorCode.NONE:
-                commits.acknowledge(Acknowledged(value, sent_ms, self.scene.now_ms, member_id, epoch, since_ms))
+                # An epoch that was heard of before a power loss may be the member's again: it is as good as new.
+                known_ms = since_ms if since_ms > self.scene.lost_ms else self.scene.now_ms
+                commits.acknowledge(Acknowledged(value, sent_ms, self.scene.now_ms, member_id, epoch, known_ms))
             elif code in REFUSED:
                 commits.refuse(value)
                 self.refused += 1
             else:
                 assert code in RETRIABLE, code
 
-        self.ask(commit_request(self.group, place, value, member_id, epoch, self.instance_id), 9, answered)
+        self.ask(commit_request(self.group, topic_partition, value, member_id, epoch, self.instance_id), 9, answered)
 
     @property
     def is_settled(self) -> bool:
@@ -156,7 +161,7 @@ class ConsumerMember(Member):
         if not self.member_id:
             self.lives += 1
             self.member_id, self.epoch = f"member-{self.number}-{self.lives}", 0
-        topics = sorted({topic for topic, _partition in self.scene.places})
+        topics = sorted({topic for topic, _partition in self.scene.topic_partitions})
         is_new, says_all = self.epoch == 0, self.epoch == 0 or not self._is_heard
         request = ConsumerGroupHeartbeatRequest(
             group_id=self.group,
@@ -236,7 +241,7 @@ class ClassicMember(Member):
 
     def _join(self) -> None:
         self.release(list(self.owned))
-        topics = tuple(sorted({topic for topic, _partition in self.scene.places}))
+        topics = tuple(sorted({topic for topic, _partition in self.scene.topic_partitions}))
         protocol = JoinGroupRequestProtocol(name="range", metadata=subscription(topics))
         request = JoinGroupRequest(
             group_id=self.group,
@@ -255,7 +260,7 @@ class ClassicMember(Member):
             self.member_id, self.epoch, self.since_ms = answer.member_id, answer.generation_id, self.scene.now_ms
             self.is_to_join, self._deal = False, {}
             if answer.leader == answer.member_id and not answer.skip_assignment:
-                self._deal = dealt([each.member_id for each in answer.members], self.scene.places)
+                self._deal = dealt([each.member_id for each in answer.members], self.scene.topic_partitions)
         elif code is ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = answer.member_id
         elif code in FORGOTTEN:
@@ -266,8 +271,8 @@ class ClassicMember(Member):
 
     def _sync(self, deal: dict[str, list[Place]]) -> None:
         given = [
-            SyncGroupRequestAssignment(member_id=member_id, assignment=assignment(by_topic(places)))
-            for member_id, places in deal.items()
+            SyncGroupRequestAssignment(member_id=member_id, assignment=assignment(by_topic(topic_partitions)))
+            for member_id, topic_partitions in deal.items()
         ]
         request = SyncGroupRequest(
             group_id=self.group,
@@ -294,10 +299,13 @@ class ClassicMember(Member):
             member_id=self.member_id,
             group_instance_id=self.instance_id,
         )
-        sent_ms = self.scene.now_ms
+        sent_ms, asked = self.scene.now_ms, self.scene.group_machine(self.group)
 
         def confirmed() -> None:
-            self.confirmed_ms = sent_ms
+            """Count the heartbeat, unless a coordinator that was still loading may have answered it: like Kafka's, it
+            says yes to anybody, because it does not know its members yet."""
+            if asked is not None and self.scene.group_machine(self.group) is asked:
+                self.confirmed_ms = sent_ms
 
         self.ask(request, 4, lambda answer: self._told(answer, confirmed))
 
@@ -340,15 +348,15 @@ class ChangingMember(CoordinatorClient):
         return self.current.owned
 
 
-def dealt(member_ids: list[str], places: list[Place]) -> dict[str, list[Place]]:
+def dealt(member_ids: list[str], topic_partitions: list[Place]) -> dict[str, list[Place]]:
     hands: dict[str, list[Place]] = {member_id: [] for member_id in member_ids}
-    for index, place in enumerate(places):
-        hands[member_ids[index % len(member_ids)]].append(place)
+    for index, topic_partition in enumerate(topic_partitions):
+        hands[member_ids[index % len(member_ids)]].append(topic_partition)
     return hands
 
 
-def by_topic(places: list[Place]) -> dict[str, list[int]]:
+def by_topic(topic_partitions: list[Place]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    for topic, partition in places:
+    for topic, partition in topic_partitions:
         found.setdefault(topic, []).append(partition)
     return found

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from tests.sim.broker import contents
 
 from tidelog.model.ids import Uuid
-from tidelog.storage.log import Log
-from tidelog.storage.log_directory import LogDirectory
-from tidelog.storage.log_read import FetchIsolation, read
-from tidelog.storage.operations import Operation
+from tidelog.storage.directories.log_directory import LogDirectory
+from tidelog.storage.directories.operations import Operation
+from tidelog.storage.log.log import Log
+from tidelog.storage.log.reading import FetchIsolation, read
 
 
 @dataclass

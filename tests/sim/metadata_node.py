@@ -13,19 +13,19 @@ from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.model.ids import NodeId, Uuid
 from tidelog.raft.quorum import Quorum
 from tidelog.raft.voters import ReplicaKey, VoterEndpoint, VoterNode, VoterSet, static_voters
-from tidelog.server.formatting import FormatRequest, format_log_dirs
-from tidelog.server.metadata_log_config import MetadataLogConfig
-from tidelog.server.metadata_log_image import ImageFollower
-from tidelog.server.metadata_log_load import load_metadata_log
-from tidelog.server.metadata_log_machine import MetadataMachine, committed_messages
-from tidelog.server.metadata_log_quorum import MetadataQuorum
-from tidelog.server.metadata_snapshot_bootstrap import read_bootstrap
+from tidelog.server.metadata_log.bootstrap_checkpoint import read_bootstrap
+from tidelog.server.metadata_log.controller_machine import MetadataMachine, committed_messages
+from tidelog.server.metadata_log.image_follower import ImageFollower
+from tidelog.server.metadata_log.loading import load_metadata_log
+from tidelog.server.metadata_log.log_config import MetadataLogConfig
+from tidelog.server.metadata_log.quorum import MetadataQuorum
+from tidelog.server.node.formatting import FormatRequest, format_log_dirs
 from tidelog.sim.clock import SimClock
 from tidelog.sim.entropy import SimEntropy
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.log_loader import LogContext
-from tidelog.storage.meta_properties import read_meta_properties
+from tidelog.storage.checkpoints.meta_properties import read_meta_properties
+from tidelog.storage.log.loader import LogContext
+from tidelog.storage.segment.descriptors import Descriptors
 
 LOG_DIR = "/disk/metadata"
 NODE_ID = NodeId(1)

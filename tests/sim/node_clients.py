@@ -40,6 +40,7 @@ TOPIC = 2  # a config resource's type
 SET = 0
 NOT_SET = ""
 EARLIEST = -2
+HEAVY_BYTES = 10_000
 Heard = Callable[[Any], None]
 
 
@@ -51,6 +52,10 @@ class Scene:
     ledger: Ledger
     random: random.Random
     directories: tuple[str, ...]
+    heavy_chance: float = 0.0  # of a batch that takes longer than a turn, where the topics are compressed
+
+    def key(self) -> bytes | None:
+        return bytes(HEAVY_BYTES) if self.heavy_chance and self.random.random() < self.heavy_chance else None
 
     def topics(self) -> list[tuple[str, Uuid]]:
         return list(self.ledger.topics.items())
@@ -119,7 +124,7 @@ class Producer(Client):
     def _produce(self, topic: str, topic_id: Uuid, values: list[bytes], acks: int) -> None:
         ledger = self.scene.ledger.of(topic_id, 0)
         ledger.sent.update(dict.fromkeys(values, self.number))
-        request = produce_request(topic, topic_id, batch(values), acks)
+        request = produce_request(topic, topic_id, batch(values, key=self.scene.key()), acks)
         if acks:
             self.ask(request, 13, lambda answer: self._answered(ledger, values, answer))
         else:
@@ -167,7 +172,7 @@ class IdempotentProducer(Client):
             self._count += len(self._pending)
             ledger.sent.update(dict.fromkeys(self._pending, self.number))
         options = BatchOptions(producer_id=self._producer_id, producer_epoch=0, base_sequence=self._sequence)
-        records = batch(self._pending, options)
+        records = batch(self._pending, options, self.scene.key())
         acks = self.scene.random.choice([1, -1])
         self.ask(produce_request(topic, topic_id, records, acks), 13, lambda answer: self._answered(ledger, answer))
 
@@ -310,10 +315,10 @@ class Admin(Client):
         self.ask(AlterReplicaLogDirsRequest(dirs=[directory]), 2, lambda _answer: None)
 
 
-def batch(values: list[bytes], options: BatchOptions | None = None) -> memoryview:
+def batch(values: list[bytes], options: BatchOptions | None = None, key: bytes | None = None) -> memoryview:
     builder = BatchBuilder(options=options) if options is not None else BatchBuilder()
     for value in values:
-        builder.append(1_700_000_000_000, None, value)
+        builder.append(1_700_000_000_000, key, value)
     return memoryview(bytearray(builder.build()))
 
 

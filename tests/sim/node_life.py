@@ -21,7 +21,7 @@ from tests.sim.node_ledger import Ledger
 from tidelog.metadata.configs import ConfigResource, ResourceType
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition, Uuid
-from tidelog.server.node import NodeFailed, Phase
+from tidelog.server.node.node import NodeFailed, Phase
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.faults import Op
 from tidelog.sim.node_world import NodeWorld
@@ -48,11 +48,13 @@ class Plan:
     syncs_everything: bool  # flush.messages=1: then the power may fail
     faults: bool = True
     lives: int = 3
+    compresses: bool = False  # so slowly that batches have to be prepared beside the loop
 
     @property
     def overrides(self) -> dict[str, str]:
         flush = {"log.flush.interval.messages": "1"} if self.syncs_everything else {}
-        return {**OVERRIDES, **flush}
+        codec = {"compression.type": "zstd", "compression.zstd.level": "19"} if self.compresses else {}
+        return {**OVERRIDES, **flush, **codec}
 
 
 class NodeLife:
@@ -63,7 +65,7 @@ class NodeLife:
         look_ns = self.random.choice([0, 0, 300_000, 4_000_000])
         self.world = NodeWorld(seed, plan.overrides, NetworkSettings(), disks, trace, look_ns)
         self.ledger = Ledger()
-        self.scene = Scene(self.world, self.ledger, self.random, DIRECTORIES)
+        self.scene = Scene(self.world, self.ledger, self.random, DIRECTORIES, 0.5 if plan.compresses else 0.0)
         kinds: list[type[Client]] = [Admin, Producer, Producer, IdempotentProducer, IdempotentProducer, Consumer]
         self.clients = [kind(self.scene, number) for number, kind in enumerate([*kinds, Consumer])]
 
@@ -89,10 +91,7 @@ class NodeLife:
         try:
             self.world.turn()
         except NodeFailed:
-            if self._is_doubtful():
-                self.world.lose_power()
-            else:
-                self.world.kill()
+            self.world.kill()
             self.heal()
             self.world.start()
         self.world.clock.advance(1)
@@ -124,20 +123,13 @@ class NodeLife:
         """One way or another; the disks work again afterwards."""
         ways = ["kill", "kill", "stop"] + (["power"] * 3 if self.plan.syncs_everything else [])
         way = self.random.choice(ways)
-        if way == "stop" and not self._is_doubtful() and self._stops():
+        if way == "stop" and self._stops():
             pass
-        elif way == "power" or self._is_doubtful():
+        elif way == "power":
             self.world.lose_power()
         else:
             self.world.kill()
         self.heal()
-
-    def _is_doubtful(self) -> bool:
-        """Whether a sync failed, and the power may fail too. A process that is only started again reads from the page
-        cache what the sync has not brought to the disk, and nobody can tell: no log promises anything then, if that is
-        lost later on. So it is lost now, as on a machine that is rebooted for a failing disk."""
-        rules = [rule for mount in ("/disk", "/other") for rule in self.world.fs.disk(mount).faults.rules]
-        return self.plan.syncs_everything and any(rule.op is Op.SYNC and not rule.times for rule in rules)
 
     def _stops(self) -> bool:
         self.heal()

@@ -23,7 +23,7 @@ from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
 from tidelog.sim.trace import Trace
-from tidelog.storage.log import Log
+from tidelog.storage.log.log import Log
 
 NEVER = 1 << 60
 RETENTION_MS = 200

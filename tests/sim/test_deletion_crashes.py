@@ -18,8 +18,8 @@ from tests.sim.test_log_crashes import NEVER, machine
 from tidelog.model.ids import Uuid
 from tidelog.sim.clock import SimClock
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.log import Log
-from tidelog.storage.log_append import Append
+from tidelog.storage.log.group_commit import Append
+from tidelog.storage.log.log import Log
 
 CONFIG = topic_config(internal_segment_bytes=300, index_interval_bytes=60, file_delete_delay_ms=0)
 NEW_ID = Uuid(bytes(range(16, 32)))

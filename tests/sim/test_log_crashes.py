@@ -21,9 +21,9 @@ from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
 from tidelog.sim.trace import Trace
-from tidelog.storage.appended import Refused
-from tidelog.storage.log import Log
-from tidelog.storage.log_append import Append
+from tidelog.storage.append.outcome import Refused
+from tidelog.storage.log.group_commit import Append
+from tidelog.storage.log.log import Log
 
 PARTITIONS = (TopicPartition("t", 0), TopicPartition("u", 0))
 CONFIG = topic_config(

@@ -18,11 +18,11 @@ import pytest
 from tests.sim.metadata_node import LOG_DIR, NOBODY, RESOURCE, STATIC, MetadataNode, format_node
 from tests.sim.test_log_crashes import NEVER, CrashingTrace, PowerLoss
 
-from tidelog.server.metadata_log_config import MetadataLogConfig
+from tidelog.server.metadata_log.log_config import MetadataLogConfig
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.meta_properties import read_meta_properties
+from tidelog.storage.checkpoints.meta_properties import read_meta_properties
 
 # Small enough for rolls, snapshots by size and retention to come within a few requests.
 CONFIG = MetadataLogConfig(segment_bytes=400, bytes_between_snapshots_max=400, retention_bytes=1500)

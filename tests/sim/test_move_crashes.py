@@ -21,7 +21,7 @@ from tidelog.model.ids import TopicPartition
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.log import Log
+from tidelog.storage.log.log import Log
 
 PATHS = ("/a/logs", "/b/logs")
 CONFIG = topic_config(internal_segment_bytes=500, index_interval_bytes=100, file_delete_delay_ms=20)

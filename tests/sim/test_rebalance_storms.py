@@ -40,8 +40,8 @@ class Storm:
         self.world = NodeWorld(seed, {**OVERRIDES, **SMALL})
         create(self.world.client(), "t", PARTITIONS)
         with_coordinators(self.world)
-        self.places: list[Place] = [("t", partition) for partition in range(PARTITIONS)]
-        self.scene = CoordinatorScene(self.world, CoordinatorLedger(), self.random, self.places)
+        self.topic_partitions: list[Place] = [("t", partition) for partition in range(PARTITIONS)]
+        self.scene = CoordinatorScene(self.world, CoordinatorLedger(), self.random, self.topic_partitions)
         self.members: list[Any] = [KINDS[kind](self.scene, number, GROUP) for number in range(members)]
         for member in self.all_kinds:
             member.unrest = UNREST
@@ -71,8 +71,8 @@ class Storm:
         self.restarts += 1
         self.world.wait_for(lambda: are_loaded(self.world) or None)
         client = self.world.client()
-        for (group, place), commits in self.scene.ledger.commits.items():
-            answer = client.ask(offset_request(group, [place]), 8).groups[0].topics[0].partitions[0]
+        for (group, topic_partition), commits in self.scene.ledger.commits.items():
+            answer = client.ask(offset_request(group, [topic_partition]), 8).groups[0].topics[0].partitions[0]
             commits.settle(committed_in(answer))
         client.close()
 
@@ -83,13 +83,13 @@ class Storm:
         for _ in range(RESTS_MAX):
             for _ in range(REST_STEPS):
                 self.step()
-            if self._owned() == sorted(self.places):
+            if self._owned() == sorted(self.topic_partitions):
                 break
-        assert self._owned() == sorted(self.places), "every partition has its owner, and only one"
+        assert self._owned() == sorted(self.topic_partitions), "every partition has its owner, and only one"
         self.world.wait_for(lambda: validate_state(self.world) == 4 or None)
 
     def _owned(self) -> list[Place]:
-        return sorted(place for member in self.members for place in member.owned)
+        return sorted(topic_partition for member in self.members for topic_partition in member.owned)
 
 
 def storm(seed: int, kind: str, members: int = 200) -> Storm:

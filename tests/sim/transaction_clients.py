@@ -115,13 +115,15 @@ class Transactor(CoordinatorClient):
         self.count += 1
         self.transaction = self.scene.ledger.begin(self.transactional_id, self.count)
         self._begun_ms = self.scene.now_ms
-        places = self.scene.random.sample(self.scene.places, self.scene.random.randint(1, 3))
+        topic_partitions = self.scene.random.sample(self.scene.topic_partitions, self.scene.random.randint(1, 3))
         numbers = iter(range(100))
-        for place in places:
+        for topic_partition in topic_partitions:
             count = self.scene.random.randint(1, 3)
-            self._unsent[place] = [value_of(self.transactional_id, self.count, next(numbers)) for _ in range(count)]
+            self._unsent[topic_partition] = [
+                value_of(self.transactional_id, self.count, next(numbers)) for _ in range(count)
+            ]
         self.transaction.values = dict(self._unsent)
-        self._steps = [] if self.is_v2 else [lambda: self._add(places)]
+        self._steps = [] if self.is_v2 else [lambda: self._add(topic_partitions)]
         self._steps.append(self._produce)
         if self.scene.chance(0.5):
             self._steps += [self._commit_offsets] if self.is_v2 else [self._add_offsets, self._commit_offsets]
@@ -133,13 +135,13 @@ class Transactor(CoordinatorClient):
         self.said = [*self.said[-20:], Said(self.identity, self.count, request, version)]
         self.ask(request, version, heard)
 
-    def _add(self, places: list[Place]) -> None:
+    def _add(self, topic_partitions: list[Place]) -> None:
         assert self.identity is not None
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=self.transactional_id,
             v3_and_below_producer_id=self.identity.producer_id,
             v3_and_below_producer_epoch=self.identity.epoch,
-            v3_and_below_topics=[AddPartitionsToTxnTopic(name=t, partitions=[p]) for t, p in places],
+            v3_and_below_topics=[AddPartitionsToTxnTopic(name=t, partitions=[p]) for t, p in topic_partitions],
         )
 
         def answered(answer: Any) -> None:
@@ -162,14 +164,14 @@ class Transactor(CoordinatorClient):
         request = ProduceRequest(transactional_id=self.transactional_id, acks=-1, timeout_ms=1_000, topic_data=contents)
         self.say(request, 12 if self.is_v2 else 11, self._produced)
 
-    def _batch(self, place: Place, values: list[bytes]) -> memoryview:
+    def _batch(self, topic_partition: Place, values: list[bytes]) -> memoryview:
         assert self.identity is not None
         return batch_of(
             *values,
             first_timestamp=self.scene.world.clock.wall_ms(),
             producer_id=self.identity.producer_id,
             producer_epoch=self.identity.epoch,
-            base_sequence=self._sequences.get(place, 0),
+            base_sequence=self._sequences.get(topic_partition, 0),
             is_transactional=True,
         )
 
@@ -177,10 +179,10 @@ class Transactor(CoordinatorClient):
         refused = []
         for topic in answer.responses:
             for each in topic.partition_responses:
-                place = (topic.name, each.index)
+                topic_partition = (topic.name, each.index)
                 if each.error_code == ErrorCode.NONE:
-                    values = self._unsent.pop(place)
-                    self._sequences[place] = self._sequences.get(place, 0) + len(values)
+                    values = self._unsent.pop(topic_partition)
+                    self._sequences[topic_partition] = self._sequences.get(topic_partition, 0) + len(values)
                 else:
                     refused.append(each.error_code)
         self._done(refused or [ErrorCode.NONE])
@@ -197,7 +199,7 @@ class Transactor(CoordinatorClient):
 
     def _commit_offsets(self) -> None:
         assert self.identity is not None
-        topic, index = self.scene.places[0]
+        topic, index = self.scene.topic_partitions[0]
         partition = TxnOffsetCommitRequestPartition(
             partition_index=index, committed_offset=self.count, committed_metadata=self.transactional_id
         )

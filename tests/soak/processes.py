@@ -13,8 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.interop.apache.jars import fetch_jars
+from tests.interop.apache.class_archive import archived_jars
+from tests.interop.apache.jars import archive_options
 from tests.soak.plan import LOITER_MS, PARTITIONS, TRANSACTION_RECORDS, Group, Plan, Program
+from tests.support.ports import held_ports
 
 ROOT = Path(__file__).parent.parent.parent
 READY_S_MAX = 30
@@ -44,7 +46,7 @@ class Node:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = free_port()
+        (self.port,) = held_ports(1)
         self.log = directory / "node.log"
 
     @property
@@ -136,16 +138,16 @@ class Programs:
         return [*self._java, *options]
 
     def _compile(self) -> list[str]:
-        jars = fetch_jars()
+        jars = archived_jars()
         classes = self._directory / "classes"
         source = Path(__file__).parent / "Copier.java"
         command = ["javac", "-cp", f"{jars}/*", "-d", str(classes), str(source)]
         outcome = subprocess.run(command, capture_output=True, text=True)
         if outcome.returncode:
             raise SoakFailed(outcome.stderr)
-        quick = ["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
+        quick = ["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *archive_options(jars)]
         logging = f"-Dlog4j2.configurationFile={ROOT / 'tests/interop/apache/log4j2.properties'}"
-        return ["java", *quick, logging, "-cp", f"{classes}:{jars}/*", "Copier"]
+        return ["java", *quick, logging, "-cp", f"{jars}/*:{classes}", "Copier"]
 
 
 def _options(plan: Plan, index: int, bootstrap: str) -> dict[str, object]:
@@ -168,12 +170,6 @@ def _options(plan: Plan, index: int, bootstrap: str) -> dict[str, object]:
     if plan.is_static:
         options["instance"] = f"{plan.name}-{index}"
     return options
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 class Place:

@@ -18,7 +18,7 @@ from tests.soak.plan import KEYS, PARTITIONS, RECORDS, WORKERS, Fault, Kind, Pla
 from tests.soak.processes import Node, Programs, SoakFailed, Worker
 from tests.soak.verdict import check
 
-from tidelog.client.admin import Admin
+from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
 from tidelog.model.ids import TopicPartition as InputPartition

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 from tests.soak.plan import KEYS, PARTITIONS, RECORDS, Plan
 from tests.soak.processes import TRANSACTION_TIMEOUT_MS, SoakFailed
 
-from tidelog.client.admin import Admin
+from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
 from tidelog.model.ids import TopicPartition as OutputPartition

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, ClusterMetadata
-from tests.interop.apache.broker import CLUSTER_ID, START_SECONDS_MAX, free_ports
+from tests.interop.apache.broker import CLUSTER_ID, START_SECONDS_MAX
 from tests.interop.apache.jars import java_command, run_tool
+from tests.support.ports import held_ports
 
 # A dead broker is noticed within seconds: a test waits for it. Records of tests may be years old, and are kept.
 PROPERTIES = """\
@@ -125,7 +126,7 @@ def apache_cluster(jars: Path, directory: Path, count: int) -> Iterator[ApacheCl
 
 
 def _nodes(jars: Path, directory: Path, count: int) -> list[ApacheNode]:
-    ports = free_ports(2 * count)
+    ports = held_ports(2 * count)
     voters = ",".join(f"{number + 1}@127.0.0.1:{ports[2 * number + 1]}" for number in range(count))
     nodes = []
     for number in range(count):

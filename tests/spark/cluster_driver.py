@@ -21,10 +21,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from pyspark_tidelog.sink_options import SinkOptions, sink_options
-from pyspark_tidelog.source import DefaultSource
-from pyspark_tidelog.stream_writer import BATCH_ID, StreamWriter
-from pyspark_tidelog.write_task import Written
+from pyspark_tidelog.sink.options import SinkOptions, sink_options
+from pyspark_tidelog.sink.stream_writer import BATCH_ID, StreamWriter
+from pyspark_tidelog.sink.write_task import Written
+from pyspark_tidelog.source.data_source import DefaultSource
 
 ROWS_A_BATCH = 600
 ROWS_A_BLOCK = 100  # of Arrow, as the task gets them

@@ -1,14 +1,16 @@
 """One Spark session and one broker for all tests of a worker: both take seconds to start.
 
 `spark` is the session, `bootstrap` the broker's address, `topic` a name that no other test uses, `checkpoint` an empty
-directory; `official_connector` is for tests that compare with Spark's own. A test that kills a broker takes one of its
-own (`tidelog.testing.broker`).
+directory; `official_connector` is for tests that compare with Spark's own, `limits` for those that PySpark 4.1 can not
+pass. A test that kills a broker takes one of its own (`tidelog.testing.broker`).
 """
 
 import socket
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 from tests.spark.connector_jars import why_no_connector
@@ -32,6 +34,13 @@ def official_connector() -> None:
     missing = why_no_connector()
     if missing is not None:
         pytest.skip(f"SPARK'S OWN KAFKA CONNECTOR IS NOT HERE, OURS WAS NOT COMPARED WITH IT: {missing}")
+
+
+@pytest.fixture(scope="session")
+def limits() -> None:
+    """For tests whose micro-batches are limited, which PySpark 4.1 gives a Python source no way to do."""
+    if find_spec("pyspark.sql.streaming.datasource") is None:
+        pytest.skip(f"PySpark {pyspark.__version__} does not tell a source where a micro-batch begins")
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """A client of Spark Connect, without a JVM: run as a program, it reads, writes and streams on the server at `port`.
 
-    python -m tests.spark.connect_client <port> <bootstrap> <input> <output> <several> <ledger> <checkpoints>
+    python -m tests.spark.connect_client <port> <bootstrap> <input> <output> <several> <updates> <ledger> <checkpoints>
 
 Prints a line of JSON with what it got to see.
 """
@@ -12,12 +12,15 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from pyspark_tidelog.foreach import write_exactly_once
+from pyspark_tidelog import start_updates
+from pyspark_tidelog.sink.foreach import write_exactly_once
 
 FORMAT = "tidelog"
 
 
-def main(port: str, bootstrap: str, read: str, written: str, several: str, ledger: str, checkpoints: str) -> None:
+def main(
+    port: str, bootstrap: str, read: str, written: str, several: str, updates: str, ledger: str, checkpoints: str
+) -> None:
     spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
     server = {"kafka.bootstrap.servers": bootstrap}
     rows = spark.range(90).selectExpr("cast(id AS string) AS key", "concat('row ', id) AS value")
@@ -39,9 +42,16 @@ def main(port: str, bootstrap: str, read: str, written: str, several: str, ledge
 
     def to_several(batch: DataFrame, batch_id: int) -> None:
         options = {"kafka.bootstrap.servers": bootstrap, "ledgerTopic": ledger}
-        write_exactly_once({several: batch.select("value")}, batch_id, options, query_id=f"{several}-query")
+        named = {"query_id": f"{several}-query", "checkpoint": f"{checkpoints}/several"}
+        write_exactly_once({several: batch.select("value")}, batch_id, options, **named)
 
     finish(streaming.writeStream.foreachBatch(to_several), f"{checkpoints}/several")
+    lengths = streaming.selectExpr("cast(length(value) AS string) AS key").groupBy("key").count()
+    counted = lengths.selectExpr("key", "cast(count AS string) AS value")
+    options = {**server, "topic": updates, "ledgerTopic": ledger, "checkpointLocation": f"{checkpoints}/updates"}
+    start_updates(
+        counted.writeStream.trigger(availableNow=True), options, query_id=f"{updates}-query"
+    ).awaitTermination()
 
 
 def finish(writing: Any, checkpoint: str) -> None:

@@ -17,12 +17,12 @@ from typing import Any
 from pyspark import TaskContext
 from pyspark.sql.types import StructType
 
-from pyspark_tidelog.sink_commit import SinkCommit
-from pyspark_tidelog.sink_options import SinkOptions, sink_options
-from pyspark_tidelog.source import DefaultSource
-from pyspark_tidelog.stream_writer import StreamWriter
-from pyspark_tidelog.two_phase import Step
-from pyspark_tidelog.write_task import Written
+from pyspark_tidelog.sink.commit import SinkCommit
+from pyspark_tidelog.sink.options import SinkOptions, sink_options
+from pyspark_tidelog.sink.stream_writer import StreamWriter
+from pyspark_tidelog.sink.two_phase import Step
+from pyspark_tidelog.sink.write_task import Written
+from pyspark_tidelog.source.data_source import DefaultSource
 
 DIES_IN_BATCH = 1
 ROWS_A_BATCH = 20

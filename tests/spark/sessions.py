@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from tests.interop.apache.jars import exclusive
 from tests.spark.connector_jars import cache_directory, connector_jars, why_no_connector
 
-from tidelog.cli.spark import UNCHECKED
+from tidelog.cli.spark.environment import UNCHECKED
 
 # The compiler that is quick, not the one that is good; one collector thread: two cores are shared with brokers.
 # Arrow as `tidelog spark-submit` sets it.

@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
-from tidelog.client.producer import Producer
+from tidelog.client.producer.producer import Producer
 from tidelog.model.ids import TopicPartition
 
 DEADLINE_S = 120

@@ -10,17 +10,20 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from tests.interop.apache.jars import ApacheMissing, fetch_jars
+from tests.interop.apache.class_archive import archived_jars
+from tests.interop.apache.jars import ApacheMissing
 from tests.spark.apache_cluster import ApacheCluster, ApacheNode, apache_cluster
 from tests.spark.rows import OFFICIAL, OURS, create, plain, produce_a_bit_of_everything, produce_in_transactions, read
 from tests.spark.sink_driving import Run, expected
 from tests.spark.test_read_broker import task_of
 
-from pyspark_tidelog.record_batches import record_batches
-from pyspark_tidelog.sink_commit import SinkCommit
-from pyspark_tidelog.two_phase import Step
+from pyspark_tidelog.sink.commit import SinkCommit
+from pyspark_tidelog.sink.two_phase import Step
+from pyspark_tidelog.source.record_batches import record_batches
 from tidelog.client.client import Client
 from tidelog.client.coordinators import CoordinatorKind, Coordinators
+
+pytestmark = pytest.mark.early
 
 RECORDS = 12_000
 A_BATCH = 2_000
@@ -30,7 +33,7 @@ WAIT_S = 240
 @pytest.fixture(scope="module")
 def jars() -> Path:
     try:
-        return fetch_jars()
+        return archived_jars()
     except ApacheMissing as missing:
         pytest.skip(f"APACHE KAFKA DID NOT RUN, SPARK WITH IT IS NOT TESTED: {missing}")
 
@@ -114,6 +117,7 @@ def test_reads_the_same_as_the_official_connector(spark: SparkSession, one: str)
     assert ours == plain(read(spark, OFFICIAL, one, **options))
 
 
+@pytest.mark.usefixtures("limits")
 def test_a_stream_is_written_exactly_once(spark: SparkSession, one: str, tmp_path: Path) -> None:
     """Its last commit is forgotten and it runs again: the batch is replayed, and nothing is there twice."""
     create(one, "in", 2, 1)
@@ -129,6 +133,7 @@ def test_a_stream_is_written_exactly_once(spark: SparkSession, one: str, tmp_pat
     assert Counter(committed(one, "out", RECORDS)) == Counter(b"%d" % number for number in range(RECORDS))
 
 
+@pytest.mark.usefixtures("limits")
 def test_a_leader_dies_in_the_middle_of_a_read(
     spark: SparkSession, three: ApacheCluster, topic: str, tmp_path: Path
 ) -> None:
@@ -163,6 +168,7 @@ def test_a_leader_dies_in_the_middle_of_a_task(three: ApacheCluster, topic: str)
     assert found == list(range(RECORDS))
 
 
+@pytest.mark.usefixtures("limits")
 @pytest.mark.long
 def test_a_broker_dies_while_the_sink_writes(
     spark: SparkSession, bootstrap: str, topic: str, three: ApacheCluster, tmp_path: Path

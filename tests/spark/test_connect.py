@@ -30,9 +30,10 @@ def port(spark: SparkSession) -> Iterator[int]:
 def test_read_write_and_stream(
     port: int, bootstrap: str, kafka_topic: Callable[..., str], topic: str, tmp_path: Path
 ) -> None:
-    read, written, several = (kafka_topic(name, partitions=2) for name in ("input", "output", "several"))
+    names = ("input", "output", "several", "updates")
+    read, written, several, updates = (kafka_topic(name, partitions=2) for name in names)
     program = [sys.executable, "-m", "tests.spark.connect_client", str(port), bootstrap]
-    program += [read, written, several, topic, str(tmp_path)]
+    program += [read, written, several, updates, topic, str(tmp_path)]
     ran = subprocess.run(program, capture_output=True, text=True, timeout=CLIENT_S_MAX, check=False)
     assert ran.returncode == 0, ran.stderr[-5000:]
     seen = json.loads(ran.stdout)
@@ -43,3 +44,4 @@ def test_read_write_and_stream(
     as_bytes = [value.encode() for value in sent]
     assert values(bootstrap, written) == as_bytes
     assert values(bootstrap, several) == as_bytes
+    assert values(bootstrap, updates) == [b"10", b"80"], "rows of five characters, and of six"

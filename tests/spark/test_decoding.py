@@ -15,7 +15,7 @@ from tests.unit.pyspark_tidelog.decoding.fake_registry import FakeRegistry, serv
 
 from pyspark_tidelog.decoding import Registry, from_avro, from_json_value, from_protobuf
 from tidelog.client.client import Client
-from tidelog.client.producer import Producer
+from tidelog.client.producer.producer import Producer
 
 ORDER = {
     "type": "record",

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent.parent
 DEMO_S_MAX = 600  # it ends by itself long before, or not at all
 
 
+@pytest.mark.usefixtures("limits")
 @pytest.mark.long
 def test_the_job_finds_the_truth() -> None:
     command = [sys.executable, "-m", "examples.demo", "--seconds", "15", "--rate", "500", "--seed", "11"]

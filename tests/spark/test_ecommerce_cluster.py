@@ -29,6 +29,7 @@ def job(bootstrap: str, kafka_topic_prefix: str, tmp_path: Path) -> Iterator[sub
     command = [sys.executable, "-m", "tidelog_pipelines.ecommerce", "--bootstrap-server", bootstrap]
     command += ["--checkpoint", str(tmp_path / "checkpoint"), "--trigger", "500ms", "--slow-trigger", "500ms"]
     command += ["--events-prefix", kafka_topic_prefix, "--results-prefix", f"{kafka_topic_prefix}r-"]
+    command += ["--producer-times"]  # of a plan that is of another day
     command += ["--master", "local-cluster[2,1,1024]", "--max-offsets-per-trigger", "1000"]
     command += ["--conf", "spark.executor.memory=512m", "--conf", "spark.driver.host=127.0.0.1"]
     with (tmp_path / "log").open("wb") as log:
@@ -39,6 +40,7 @@ def job(bootstrap: str, kafka_topic_prefix: str, tmp_path: Path) -> Iterator[sub
     print((tmp_path / "log").read_text()[-20_000:])
 
 
+@pytest.mark.usefixtures("limits")
 @pytest.mark.long
 def test_a_killed_executor_changes_no_result(
     job: subprocess.Popen[bytes], bootstrap: str, kafka_topic_prefix: str

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.spark import ecommerce_purchases
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_configs import ResourceType
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.configs import ResourceType
 from tidelog.client.client import Client
 from tidelog_pipelines.ecommerce import job
 from tidelog_pipelines.ecommerce.result_topics import ensure_topics
@@ -19,6 +20,8 @@ from tidelog_pipelines.traffic.generator import Plan
 from tidelog_pipelines.traffic.results import ResultReader
 from tidelog_pipelines.traffic.sending import Sending
 from tidelog_pipelines.traffic.truth import Truth
+
+pytestmark = pytest.mark.early
 
 START_MS = 1_790_000_000_000
 
@@ -45,6 +48,7 @@ def settings(bootstrap: str, kafka_topic_prefix: str, tmp_path: Path) -> Setting
         results_prefix=f"{kafka_topic_prefix}r-",
         is_available_now=True,
         max_offsets=1_500,
+        believes_producers=True,  # about minutes that pass in a moment
     )
 
 
@@ -55,7 +59,7 @@ def send(settings: Settings, truth: Truth, *, seed: int, start_ms: int, count: i
 
 
 def run(spark: SparkSession, settings: Settings) -> None:
-    assert job.supervise(job.start(spark, settings), lambda _seconds: False) == 0
+    assert ecommerce_purchases.run(*job.start(spark, settings)) == 0
 
 
 def found(settings: Settings, truth: Truth) -> Answers:
@@ -66,6 +70,7 @@ def found(settings: Settings, truth: Truth) -> Answers:
     return reader.state.answers(dict(truth.records))
 
 
+@pytest.mark.usefixtures("limits")
 def test_results_are_the_truth_over_restarts_and_replays(rocksdb: SparkSession, settings: Settings) -> None:
     truth = Truth()
     ensure_topics(settings, RESULTS)

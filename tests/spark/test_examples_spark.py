@@ -16,10 +16,12 @@ from tests.unit.pyspark_tidelog.decoding.descriptors import descriptor_set, mess
 from tests.unit.pyspark_tidelog.decoding.fake_registry import serving
 
 from pyspark_tidelog.lake import audit
-from tidelog.client.admin import Admin
+from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
-from tidelog.client.producer import Producer
+from tidelog.client.producer.producer import Producer
 from tidelog.model.ids import TopicPartition
+
+pytestmark = pytest.mark.early
 
 NOON_MS = 1_763_294_400_000  # 2025-11-16T12:00:00Z
 
@@ -49,6 +51,7 @@ def test_reading(spark: SparkSession, bootstrap: str, orders: str, capsys: pytes
     assert read_batch.as_of(spark, bootstrap, orders, "2025-11-16T12:00:01Z").count() == 4
 
 
+@pytest.mark.usefixtures("limits")
 def test_a_stream_to_a_topic(
     spark: SparkSession,
     bootstrap: str,

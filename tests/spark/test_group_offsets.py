@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from tests.spark.test_lake import produce, source
 
 import pyspark_tidelog
-from tidelog.client.admin import Admin
+from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
 from tidelog.model.ids import TopicPartition
 
@@ -24,7 +25,9 @@ def start(spark: SparkSession, options: dict[str, str], checkpoint: str, **trigg
 
 def committed(bootstrap: str, group: str) -> dict[TopicPartition, int]:
     with Client(bootstrap) as client:
-        return {place: each.offset for place, each in Admin(client).list_group_offsets(group).items()}
+        return {
+            topic_partition: each.offset for topic_partition, each in Admin(client).list_group_offsets(group).items()
+        }
 
 
 def eventually(ask: Callable[[], object], wanted: object) -> None:
@@ -34,6 +37,7 @@ def eventually(ask: Callable[[], object], wanted: object) -> None:
     assert found == wanted
 
 
+@pytest.mark.usefixtures("limits")
 def test_the_reader_commits_what_the_query_has_finished_while_it_runs(
     spark: SparkSession, bootstrap: str, topic: str, checkpoint: str
 ) -> None:

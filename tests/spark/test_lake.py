@@ -9,10 +9,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tests.spark.rows import OURS, PlainRow, plain, read
 
 from pyspark_tidelog.lake import LakeError, archive, archived_until, audit, start_archive
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
-from tidelog.client.producer import Producer
+from tidelog.client.producer.producer import Producer
 from tidelog.records.record import Header
 
 TIMEOUT_S = 120

@@ -10,12 +10,12 @@ import pytest
 from confluent_kafka import KafkaError, Message, Producer
 
 from pyspark_tidelog.errors import ClusterError, DataLoss
-from pyspark_tidelog.fetch_task import FetchTask
-from pyspark_tidelog.kafka_settings import ClusterOptions, FetchSettings
-from pyspark_tidelog.record_batches import record_batches
-from pyspark_tidelog.schema import COLUMNS, arrow_schema
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from pyspark_tidelog.kafka.settings import ClusterOptions, FetchSettings
+from pyspark_tidelog.source.fetch_task import FetchTask
+from pyspark_tidelog.source.record_batches import record_batches
+from pyspark_tidelog.source.schema import COLUMNS, arrow_schema
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
 from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.testing import broker

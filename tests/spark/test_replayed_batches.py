@@ -10,8 +10,8 @@ from tests.spark.sink_driving import values
 from tests.spark.source_steps import batch as read_batch
 from tests.spark.source_steps import produce
 
-from pyspark_tidelog.foreach import write_exactly_once
 from pyspark_tidelog.lake import audit, write_batch
+from pyspark_tidelog.sink.foreach import write_exactly_once
 
 TIMEOUT_S = 120
 

@@ -8,7 +8,7 @@ from tests.spark.connector_jars import CONNECTOR_OF, why_no_connector
 from tests.spark.sessions import connector_settings
 
 from tidelog.client.client import Client
-from tidelog.client.producer import Producer
+from tidelog.client.producer.producer import Producer
 
 
 def test_spark_runs_python_in_its_workers(spark: SparkSession) -> None:

@@ -5,15 +5,18 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.interop.apache.jars import ApacheMissing, fetch_jars
+from tests.interop.apache.class_archive import archived_jars
+from tests.interop.apache.jars import ApacheMissing
 from tests.spark.apache_cluster import ApacheCluster, apache_cluster
 from tests.spark.sink_driving import Killed, Run, StoppableCommit, expected, values
 from tests.spark.test_sink_exactly_once import open_ids
 
 from pyspark_tidelog.errors import SinkError
-from tidelog.client.admin import Admin
+from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
 from tidelog.testing.topics import create_topic
+
+pytestmark = pytest.mark.early
 
 WAIT_S_MAX = 60
 POINTS = ["record", "commit", "abort strays"]
@@ -22,7 +25,7 @@ POINTS = ["record", "commit", "abort strays"]
 @pytest.fixture(scope="module")
 def apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheCluster]:
     try:
-        jars = fetch_jars()
+        jars = archived_jars()
     except ApacheMissing as missing:
         pytest.skip(f"APACHE KAFKA DID NOT RUN, THE SINK IS NOT TESTED WITH IT: {missing}")
     with apache_cluster(jars, tmp_path_factory.mktemp("one"), 1) as cluster:

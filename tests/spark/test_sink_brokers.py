@@ -11,7 +11,7 @@ from pyspark_tidelog.errors import SinkError
 from tidelog.testing import Broker, broker
 from tidelog.testing.topics import create_topic
 
-TIMEOUT_MS = 1_000
+TIMEOUT_MS = 3_000  # of those that are to run into it, which have done their part by then
 WAIT_S_MAX = 30
 QUICK = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": 50}
 
@@ -29,15 +29,12 @@ def two_phase() -> Iterator[Broker]:
         yield started
 
 
+SHORT = {"kafka.transaction.timeout.ms": str(TIMEOUT_MS)}
+
+
 def query(started: Broker, name: str, **options: str) -> Callable[..., Run]:
-    """Transactions of a second, which the tasks of these tests do not take."""
     create_topic(started.bootstrap_servers, name, 2, {})
-    named = {
-        "kafka.bootstrap.servers": started.bootstrap_servers,
-        "topic": name,
-        "kafka.transaction.timeout.ms": str(TIMEOUT_MS),
-        **options,
-    }
+    named = {"kafka.bootstrap.servers": started.bootstrap_servers, "topic": name, **options}
     return lambda **others: Run({**named, **others}, f"{name}-query")
 
 
@@ -51,14 +48,14 @@ def wait_until_timed_out(started: Broker, run: Run) -> None:
 def test_transactions_that_time_out_before_the_commit(impatient: Broker, kafka_topic_prefix: str) -> None:
     bootstrap, topic = impatient.bootstrap_servers, f"{kafka_topic_prefix}topic"
     start = query(impatient, topic)
-    slow = start()
+    slow = start(**SHORT)
     messages = slow.write_all(0)
     wait_until_timed_out(impatient, slow)
     with pytest.raises(SinkError) as raised:
         slow.commit(messages, 0)
     text = str(raised.value)
     assert text.startswith(f"batch 0 of query {slow.query_id} is not committed, and nothing of it is visible")
-    assert "kafka.transaction.timeout.ms (1000)" in text
+    assert "kafka.transaction.timeout.ms (3000)" in text
     assert values(bootstrap, topic) == []
     again = start()
     again.commit(again.write_all(0), 0)
@@ -70,7 +67,7 @@ def test_transactions_that_time_out_between_the_decision_and_their_end(
 ) -> None:
     bootstrap, topic = impatient.bootstrap_servers, f"{kafka_topic_prefix}topic"
     start = query(impatient, topic)
-    died = start()
+    died = start(**SHORT)
     messages = died.write_all(0)
     with pytest.raises(Killed):
         died.commit(messages, 0, stop_before="commit")
@@ -94,12 +91,12 @@ def test_prepared_transactions_of_a_two_phase_commit_do_not_time_out(
 ) -> None:
     bootstrap, topic = two_phase.bootstrap_servers, f"{kafka_topic_prefix}topic"
     start = query(two_phase, topic)
-    died = start()
+    died = start(**SHORT)
     messages = died.write_all(0)
     assert all(each.is_two_phase for each in messages)
     with pytest.raises(Killed):
         died.commit(messages, 0, stop_before="commit")
-    time.sleep(2 * TIMEOUT_MS / 1_000)
+    time.sleep((TIMEOUT_MS + 1_000) / 1_000)
     assert len(open_ids(bootstrap, died.query_id)) == 2
     again = start()
     again.commit(again.write_all(0), 0)

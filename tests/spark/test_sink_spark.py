@@ -1,8 +1,11 @@
 """The sink in Spark itself: batch and stream, what it refuses, and a driver that is killed."""
 
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,14 +14,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from tests.spark.rows import OFFICIAL, read
 from tests.spark.sink_driving import records, values
+from tests.spark.test_sink_exactly_once import open_ids
 
-from pyspark_tidelog.foreach import write_exactly_once
+from pyspark_tidelog.sink.foreach import write_exactly_once
 from tidelog.client.client import Client
-from tidelog.client.kernels_murmur2 import partition_of_key
-from tidelog.client.producer import Producer
+from tidelog.client.producer.kernels_murmur2 import partition_of_key
+from tidelog.client.producer.producer import Producer
 
 KILLED_BEFORE = "commit"
 DRIVER_S_MAX = 180
+WAIT_S_MAX = 60
 
 
 def fill(bootstrap: str, topic: str, count: int) -> list[bytes]:
@@ -110,6 +115,68 @@ def test_foreach_batch_to_two_topics(
     assert values(bootstrap, other) == [b"7"] * 50
 
 
+def write_twice(spark: SparkSession, server: dict[str, str], source: str, target: str, checkpoint: str) -> None:
+    """A query whose function writes a batch in two calls."""
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        for _ in range(2):
+            write_exactly_once({target: batch.select("value")}, batch_id, server, query_id="payments")
+
+    bootstrap = {"kafka.bootstrap.servers": server["kafka.bootstrap.servers"]}
+    rows = spark.readStream.format("tidelog").options(**bootstrap, subscribe=source, startingOffsets="earliest").load()
+    writing = rows.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
+    writing.trigger(availableNow=True).start().awaitTermination()
+
+
+def test_foreach_batch_is_told_what_it_would_have_dropped(
+    spark: SparkSession, bootstrap: str, places: tuple[str, str], tmp_path: Path, kafka_topic_prefix: str
+) -> None:
+    """A second call without a name, and a query id that a new checkpoint uses again."""
+    server = {"kafka.bootstrap.servers": bootstrap, "ledgerTopic": f"{kafka_topic_prefix}ledger"}
+    written = fill(bootstrap, places[0], 20)
+    started = partial(write_twice, spark, server, *places)
+    with pytest.raises(PySparkException, match="give each call of write_exactly_once in a batch a name of its own"):
+        started(str(tmp_path / "first"))
+    assert values(bootstrap, places[1]) == sorted(written)
+    with pytest.raises(PySparkException, match="the query id is in use by another checkpoint") as raised:
+        started(str(tmp_path / "second"))
+    assert re.search(r"takeOver to 0@[0-9a-f]{12}", str(raised.value)) is not None
+    assert values(bootstrap, places[1]) == sorted(written)
+
+
+def test_a_query_that_is_stopped_in_the_middle_of_a_batch(
+    spark: SparkSession, bootstrap: str, places: tuple[str, str], checkpoint: str, kafka_topic_prefix: str
+) -> None:
+    """One task has handed its transaction over, and the other is asleep with its own open."""
+    server = {"kafka.bootstrap.servers": bootstrap}
+    fill(bootstrap, places[0], 10)
+
+    def slept(value):  # type: ignore[no-untyped-def]
+        time.sleep(2)
+        return value
+
+    sleeping = f.udf(slept, "binary", useArrow=False)
+    rows = spark.readStream.format("tidelog").options(**server, subscribe=places[0], startingOffsets="earliest").load()
+    rows = rows.select(
+        "key", f.when(f.col("partition") == 1, sleeping("value")).otherwise(f.col("value")).alias("value")
+    )
+    writing = rows.writeStream.format("tidelog").options(**server, topic=places[1])
+    query = (
+        writing.option("ledgerTopic", f"{kafka_topic_prefix}ledger").option("checkpointLocation", checkpoint).start()
+    )
+    wait_for(lambda: len(open_ids(bootstrap, query.id)) == 1)
+    query.stop()
+    assert open_ids(bootstrap, query.id) == []
+    assert values(bootstrap, places[1]) == []
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + WAIT_S_MAX
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 def test_what_fails_says_so_first(spark: SparkSession, bootstrap: str, places: tuple[str, str]) -> None:
     server = {"kafka.bootstrap.servers": bootstrap}
     large = spark.range(100, numPartitions=1).selectExpr("if(id = 42, repeat('x', 2000000), 'small') AS value")
@@ -122,6 +189,7 @@ def test_what_fails_says_so_first(spark: SparkSession, bootstrap: str, places: t
         spark.range(1).write.format("tidelog").options(**server, topic=places[1]).mode("append").save()
 
 
+@pytest.mark.usefixtures("limits")
 @pytest.mark.long
 def test_a_driver_that_is_killed(bootstrap: str, places: tuple[str, str], tmp_path: Path, topic: str) -> None:
     """And every task fails the first time, after it has written."""

@@ -7,15 +7,17 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from tests.spark.sink_driving import Killed, StoppableCommit, in_task, records, rows, values
 
-from pyspark_tidelog.batch_writer import BatchWriter
 from pyspark_tidelog.errors import ClusterError, SinkError
-from pyspark_tidelog.ledger import decisions
-from pyspark_tidelog.recovery import finish_decided
-from pyspark_tidelog.sink_options import Guarantee, sink_options
-from pyspark_tidelog.write_task import Written
-from tidelog.client.admin import Admin
+from pyspark_tidelog.sink.batch_writer import BatchWriter
+from pyspark_tidelog.sink.ledger import Ledger, decisions
+from pyspark_tidelog.sink.options import Guarantee, sink_options
+from pyspark_tidelog.sink.recovery import finish_decided
+from pyspark_tidelog.sink.write_task import Written
+from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
-from tidelog.client.kernels_murmur2 import partition_of_key
+from tidelog.client.errors import ClientError
+from tidelog.client.producer.kernels_murmur2 import partition_of_key
+from tidelog.model.errors import ErrorCode
 from tidelog.testing import Broker, broker
 
 COUNT = 3_000
@@ -92,14 +94,14 @@ def test_at_least_once_takes_no_transaction(bootstrap: str, kafka_topic: Callabl
 
 
 def test_a_batch_job_leaves_nothing_in_the_ledger(bootstrap: str, kafka_topic: Callable[..., str]) -> None:
-    topic, ledger = kafka_topic("topic"), kafka_topic("ledger")
+    topic, ledger = kafka_topic("topic"), kafka_topic("ledger", **{"cleanup.policy": "compact"})
     assert write(bootstrap, [rows(b"a")], topic=topic, ledgerTopic=ledger).transaction is not None
     assert values(bootstrap, topic) == [b"a"]
     with Client(bootstrap) as client:
-        assert decisions(client, ledger) == {}
+        assert decisions(client, ledger) == []
     write(bootstrap, [rows(b"b")], topic=topic, ledgerTopic=ledger, exactlyOnceQuery="q", exactlyOnceBatch="5")
     with Client(bootstrap) as client:
-        assert [(name, each.batch_id) for name, each in decisions(client, ledger).items()] == [("q", 5)]
+        assert [(name, each.batch_id) for name, each in decisions(client, ledger)] == [("q", 5)]
     write(bootstrap, [rows(b"b")], topic=topic, ledgerTopic=ledger, exactlyOnceQuery="q", exactlyOnceBatch="5")
     assert values(bootstrap, topic) == [b"a", b"b"]
 
@@ -108,7 +110,7 @@ def test_a_job_that_failed_leaves_nothing_open_that_is_not_decided(
     bootstrap: str, kafka_topic: Callable[..., str]
 ) -> None:
     """Spark has no messages for its abort, though a task has written."""
-    topic, ledger = kafka_topic("topic"), kafka_topic("ledger")
+    topic, ledger = kafka_topic("topic"), kafka_topic("ledger", **{"cleanup.policy": "compact"})
     named = {"kafka.bootstrap.servers": bootstrap, "topic": topic, "ledgerTopic": ledger}
     failed, decided = BatchWriter(sink_options(named)), BatchWriter(sink_options(named))
     in_task(lambda: failed.write(iter([rows(b"a")])), 0, 0, {})
@@ -117,7 +119,7 @@ def test_a_job_that_failed_leaves_nothing_open_that_is_not_decided(
         assert open_in(client, topic) == 2
         failed.abort([None, None])
         assert open_in(client, topic) == 1
-        died = StoppableCommit(sink_options(named), 0, [message], job_id=decided._query_id)
+        died = StoppableCommit(sink_options(named), 0, [message], writer=decided._writer)
         died.stop_before, died.ran = "commit", []
         with pytest.raises(Killed):
             died.commit(forget=True)
@@ -125,6 +127,24 @@ def test_a_job_that_failed_leaves_nothing_open_that_is_not_decided(
         assert open_in(client, topic) == 1
     finish_decided(named)
     assert values(bootstrap, topic) == [b"b"]
+
+
+def test_a_job_is_not_failed_for_a_record_of_it_that_could_not_be_removed(
+    bootstrap: str,
+    kafka_topic: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its rows are committed: somebody would run it once more, and double them."""
+    topic, ledger = kafka_topic("topic"), kafka_topic("ledger", **{"cleanup.policy": "compact"})
+
+    def refuse(_ledger: Ledger) -> None:
+        raise ClientError(ErrorCode.NOT_ENOUGH_REPLICAS, "write to the ledger", bootstrap)
+
+    monkeypatch.setattr(Ledger, "forget", refuse)
+    write(bootstrap, [rows(b"a")], topic=topic, ledgerTopic=ledger)
+    assert values(bootstrap, topic) == [b"a"]
+    assert "is committed; its record stays in" in caplog.text
 
 
 def open_in(client: Client, topic: str) -> int:
@@ -136,7 +156,7 @@ def open_in(client: Client, topic: str) -> int:
 def test_a_job_whose_driver_died_after_its_decision_is_finished(
     bootstrap: str, kafka_topic: Callable[..., str]
 ) -> None:
-    topic, ledger = kafka_topic("topic"), kafka_topic("ledger")
+    topic, ledger = kafka_topic("topic"), kafka_topic("ledger", **{"cleanup.policy": "compact"})
     named = {"kafka.bootstrap.servers": bootstrap, "topic": topic, "ledgerTopic": ledger}
     writer = BatchWriter(sink_options(named))
     message: Written = in_task(lambda: writer.write(iter([rows(b"a")])), 0, 0, {})

@@ -1,6 +1,8 @@
 """Batch reads: which records, which columns, in how many tasks."""
 
+import stat
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -79,10 +81,10 @@ def test_filters_spare_tasks_where_they_are_switched_on(
     spark.conf.set(PUSH_DOWN, is_on)
     try:
         frame = batch(spark, bootstrap, subscribe=filled)
-        by_place = frame.where("partition = 1 and offset >= 2")
+        by_topic_partition = frame.where("partition = 1 and offset >= 2")
         late = frame.where(f"timestamp > timestamp '{at(3).isoformat()}' and partition = 0")
-        assert by_place.rdd.getNumPartitions() == (1 if is_on == "true" else 2)
-        assert values(by_place) == ["1.2", "1.3", "1.4"]
+        assert by_topic_partition.rdd.getNumPartitions() == (1 if is_on == "true" else 2)
+        assert values(by_topic_partition) == ["1.2", "1.3", "1.4"]
         assert values(late) == ["0.4"]
     finally:
         spark.conf.set(PUSH_DOWN, before)
@@ -96,3 +98,21 @@ def test_offsets_that_are_gone(spark: SparkSession, bootstrap: str, filled: str)
     assert f"{filled}-0: offset 1 is wanted, offsets 3 to 4 are available" in str(caught.value).splitlines()[0]
     rest = batch(spark, bootstrap, subscribe=filled, startingOffsets=starting, failOnDataLoss="false")
     assert values(rest) == ["0.3", "0.4", "1.4"]
+
+
+def test_an_early_stop_is_silent(spark: SparkSession, bootstrap: str, topic: str) -> None:
+    """12 MB are more than a worker can have sent when the JVM hangs up."""
+    pid = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()  # type: ignore[union-attr]
+    said = Path(f"/proc/{pid}/fd/2")
+    if not stat.S_ISREG(said.stat().st_mode):
+        pytest.skip("what Spark's processes print is not captured: run without -s")
+    create(bootstrap, topic)
+    rows, value = 3_000, "cast(repeat('x', 4000) AS binary) AS value"
+    server = {"kafka.bootstrap.servers": bootstrap, "topic": topic, "deliveryGuarantee": "at-least-once"}
+    spark.range(rows).selectExpr(value).write.format("tidelog").options(**server).mode("append").save()
+    frame = batch(spark, bootstrap, subscribe=topic)
+    before = len(said.read_bytes())
+    assert len(frame.take(2)) == 2
+    assert len(frame.limit(3).collect()) == 3
+    assert frame.count() == rows  # by then those that were left have ended
+    assert b"BrokenPipe" not in said.read_bytes()[before:]

@@ -18,6 +18,7 @@ from tests.spark.source_steps import (
 from tidelog.testing import broker
 
 
+@pytest.mark.usefixtures("limits")
 def test_available_now_in_limited_batches_and_again_from_the_checkpoint(
     spark: SparkSession, bootstrap: str, topic: str, checkpoint: str
 ) -> None:
@@ -34,6 +35,7 @@ def test_available_now_in_limited_batches_and_again_from_the_checkpoint(
     assert run_available_now(frame, checkpoint).batches == []
 
 
+@pytest.mark.usefixtures("limits")
 def test_once_takes_all_there_is(spark: SparkSession, bootstrap: str, topic: str, checkpoint: str) -> None:
     create(bootstrap, topic)
     produce(bootstrap, topic, map(str, range(10)))
@@ -46,6 +48,7 @@ def test_once_takes_all_there_is(spark: SparkSession, bootstrap: str, topic: str
     assert json.loads(query.lastProgress["sources"][0]["latestOffset"]) == {topic: {"0": 10}}
 
 
+@pytest.mark.usefixtures("limits")
 def test_a_batch_that_was_not_finished_is_read_again(
     spark: SparkSession, bootstrap: str, topic: str, checkpoint: str
 ) -> None:
@@ -59,6 +62,7 @@ def test_a_batch_that_was_not_finished_is_read_again(
     assert run_available_now(frame, checkpoint).batches == [["3", "4", "5"]]
 
 
+@pytest.mark.usefixtures("official_connector")
 @pytest.mark.parametrize(("before", "after"), [("kafka", "tidelog"), ("tidelog", "kafka")])
 def test_a_query_moves_between_sparks_connector_and_ours(
     spark: SparkSession, bootstrap: str, topic: str, checkpoint: str, before: str, after: str

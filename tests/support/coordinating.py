@@ -16,7 +16,7 @@ from tidelog.protocol.messages.offset_commit import (
 )
 from tidelog.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from tidelog.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from tidelog.server.partition import Partition
+from tidelog.server.hosting.partition import Partition
 from tidelog.sim.node_world import NodeWorld, SimClient
 
 ONE_NODE = {

@@ -46,16 +46,16 @@ class Member:
         )
 
     def _on_assign(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self.assigned.append(places(partitions))
-        self.owned |= places(partitions)
+        self.assigned.append(topic_partitions(partitions))
+        self.owned |= topic_partitions(partitions)
 
     def _on_revoke(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self.revoked.append(places(partitions))
-        self.owned -= places(partitions)
+        self.revoked.append(topic_partitions(partitions))
+        self.owned -= topic_partitions(partitions)
 
     def _on_lost(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self.lost.append(places(partitions))
-        self.owned -= places(partitions)
+        self.lost.append(topic_partitions(partitions))
+        self.owned -= topic_partitions(partitions)
 
     def poll(self) -> None:
         """One by one: `consume` would hold records back for which a revocation in the same call commits nothing."""
@@ -75,7 +75,7 @@ class Member:
         self.owned.clear()
 
 
-def places(partitions: list[TopicPartition]) -> set[Place]:
+def topic_partitions(partitions: list[TopicPartition]) -> set[Place]:
     return {(each.topic, each.partition) for each in partitions}
 
 
@@ -147,5 +147,5 @@ class Flock:
     def _poll(self) -> None:
         for member in self.members:
             member.poll()
-            owners = [place for each in self.members for place in each.owned]
+            owners = [topic_partition for each in self.members for topic_partition in each.owned]
             assert len(owners) == len(set(owners)), f"a partition has two owners: {sorted(owners)}"

@@ -17,7 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree
 
-LOCKED = Path(__file__).parent.parent.parent / "requirements" / "dev.txt"
+REPOSITORY = Path(__file__).parent.parent.parent
+LOCKED = REPOSITORY / "requirements" / "dev.txt"
 FETCH_SECONDS_MAX = 120
 RUN_SECONDS_MAX = 300
 SERVICE = '''"""Stands in for a file that the distribution leaves out: the broker runs already."""
@@ -104,9 +105,10 @@ def _run(root: Path, host: str, port: int, *arguments: str) -> Outcomes:
         "KAFKA_URI": f"kafka://{host}:{port}",
         "KAFKA_VERSION": "4.3.1",
         "KAFKA_ROOT": str(root),  # only looked at, where the broker is somebody else's
-        "PYTHONPATH": str(root),
+        "PYTHONPATH": os.pathsep.join([str(root), str(REPOSITORY)]),
     }
     plugins = [option for name in ("tidelog", "randomly", "xdist", "cacheprovider") for option in ("-p", f"no:{name}")]
+    plugins += ["-p", "tests.support.time_limit"]
     options = ["-c", os.devnull, "--rootdir", str(root), "--junitxml", str(report), "--show-capture=no", *plugins]
     command = [sys.executable, "-m", "pytest", "-q", *options, *arguments]
     outcome = subprocess.run(

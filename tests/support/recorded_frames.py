@@ -89,7 +89,8 @@ class Recorder:
         cls = REQUESTS[api_key]
         yield framed(smallest(cls), version)
         for build in range(BUILDS_A_VERSION):
-            yield framed(MessageBuilder(version, seed_of(api_key, version, build), self.choices).build(cls), version)
+            seed = seed_of(int(api_key), version, build)  # an ApiKey has another text than its number
+            yield framed(MessageBuilder(version, seed, self.choices).build(cls), version)
 
     def all_frames(self, api_keys: Sequence[int]) -> list[bytes]:
         gone = [frame for version in range(3) for frame in [old_produce(version)] * 3] if 0 in api_keys else []

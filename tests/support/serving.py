@@ -18,7 +18,6 @@ def create(client: SimClient, name: str, partitions: int = 1, configs: Mapping[s
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=given)
     answer = client.ask(CreateTopicsRequest(topics=[topic]), 7).topics[0]
     assert answer.error_code == ErrorCode.NONE, answer
-    client._world.wait_for(lambda: None if client._world.running.broker.hosted.is_behind else True)
     return bytes(answer.topic_id)
 
 

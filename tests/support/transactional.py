@@ -28,7 +28,7 @@ from tidelog.protocol.messages.txn_offset_commit import (
 )
 from tidelog.records.aborted import AbortedFilter, AbortedTransaction
 from tidelog.records.batch import batches
-from tidelog.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from tidelog.server.cluster.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from tidelog.sim.node_world import NodeWorld, SimClient
 
 READ_COMMITTED = 1
@@ -89,8 +89,8 @@ class SimProducer:
 
     # In a transaction
 
-    def ask_add(self, *places: tuple[str, int], version: int = 3) -> Any:
-        topics = [AddPartitionsToTxnTopic(name=topic, partitions=[index]) for topic, index in places]
+    def ask_add(self, *topic_partitions: tuple[str, int], version: int = 3) -> Any:
+        topics = [AddPartitionsToTxnTopic(name=topic, partitions=[index]) for topic, index in topic_partitions]
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=self.transactional_id,
             v3_and_below_producer_id=self.producer_id,
@@ -99,18 +99,18 @@ class SimProducer:
         )
         return self.client.ask(request, version)
 
-    def add(self, *places: tuple[str, int]) -> None:
-        answer = self.ask_add(*places)
+    def add(self, *topic_partitions: tuple[str, int]) -> None:
+        answer = self.ask_add(*topic_partitions)
         while answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code == 51:
             self.world.run(20)
-            answer = self.ask_add(*places)
+            answer = self.ask_add(*topic_partitions)
         results = answer.results_by_topic_v3_and_below
         assert not any(each.partition_error_code for topic in results for each in topic.results_by_partition), answer
 
-    def batch(self, place: tuple[str, int], *values: bytes) -> memoryview:
+    def batch(self, topic_partition: tuple[str, int], *values: bytes) -> memoryview:
         """The next of the producer's for this partition."""
-        sequence = self.sequences.get(place, 0)
-        self.sequences[place] = sequence + len(values)
+        sequence = self.sequences.get(topic_partition, 0)
+        self.sequences[topic_partition] = sequence + len(values)
         return batch_of(
             *values,
             first_timestamp=self.world.clock.wall_ms(),
@@ -131,17 +131,19 @@ class SimProducer:
     def produce_version(self) -> int:
         return 12 if self.is_v2 else 11
 
-    def ask_produce(self, place: tuple[str, int], *values: bytes, version: int | None = None) -> Any:
+    def ask_produce(self, topic_partition: tuple[str, int], *values: bytes, version: int | None = None) -> Any:
         """The partition's answer."""
-        request = self.request((place, self.batch(place, *values)))
+        request = self.request((topic_partition, self.batch(topic_partition, *values)))
         response = self.client.ask(request, version or self.produce_version)
         return response.responses[0].partition_responses[0]
 
-    def write(self, *places: tuple[str, int], value: bytes = b"x") -> list[int]:
+    def write(self, *topic_partitions: tuple[str, int], value: bytes = b"x") -> list[int]:
         """The same value to each of them, in one request; their offsets."""
         if not self.is_v2:
-            self.add(*places)
-        request = self.request(*((place, self.batch(place, value)) for place in places))
+            self.add(*topic_partitions)
+        request = self.request(
+            *((topic_partition, self.batch(topic_partition, value)) for topic_partition in topic_partitions)
+        )
         response = self.client.ask(request, self.produce_version)
         answers = [each for topic in response.responses for each in topic.partition_responses]
         assert not any(each.error_code for each in answers), answers
@@ -218,9 +220,9 @@ def state_of(client: SimClient, transactional_id: str) -> str:
 
 
 def fetch_request(
-    place: tuple[str, int], offset: int = 0, *, isolation: int = READ_COMMITTED, max_wait_ms: int = 0
+    topic_partition: tuple[str, int], offset: int = 0, *, isolation: int = READ_COMMITTED, max_wait_ms: int = 0
 ) -> FetchRequest:
-    topic, index = place
+    topic, index = topic_partition
     wanted = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=1 << 20)
     return FetchRequest(
         max_wait_ms=max_wait_ms,
@@ -230,12 +232,18 @@ def fetch_request(
     )
 
 
-def committed_values(client: SimClient, place: tuple[str, int]) -> list[bytes]:
+def last_stable(client: SimClient, topic_partition: tuple[str, int]) -> tuple[int, int]:
+    """The last stable offset and the high watermark, as a client is told."""
+    data = client.ask(fetch_request(topic_partition), 12).responses[0].partitions[0]
+    return data.last_stable_offset, data.high_watermark
+
+
+def committed_values(client: SimClient, topic_partition: tuple[str, int]) -> list[bytes]:
     """What a consumer that reads committed makes of the whole partition."""
     found: list[bytes] = []
     offset = 0
     while True:
-        data = client.ask(fetch_request(place, offset), 12).responses[0].partitions[0]
+        data = client.ask(fetch_request(topic_partition, offset), 12).responses[0].partitions[0]
         assert data.error_code == ErrorCode.NONE, data
         aborted = [AbortedTransaction(each.producer_id, each.first_offset) for each in data.aborted_transactions]
         hidden = AbortedFilter(aborted)
@@ -249,9 +257,11 @@ def committed_values(client: SimClient, place: tuple[str, int]) -> list[bytes]:
         offset = read[-1].header.last_offset + 1
 
 
-def committed_offset(client: SimClient, group: str, place: tuple[str, int], *, require_stable: bool = False) -> int:
+def committed_offset(
+    client: SimClient, group: str, topic_partition: tuple[str, int], *, require_stable: bool = False
+) -> int:
     """-1: none; -2: there is one in a transaction that is not decided, and `require_stable` makes that an error."""
-    topic, index = place
+    topic, index = topic_partition
     asked = OffsetFetchRequestGroup(
         group_id=group, topics=[OffsetFetchRequestTopics(name=topic, partition_indexes=[index])]
     )

@@ -5,10 +5,11 @@ is a generator that stops before every effect: whoever holds it goes on with it,
 go first (a zombie).
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pyspark_tidelog.two_phase import Batch, Decision, Lost, Standing, Transaction, abort, commit
+from pyspark_tidelog.sink.decisions import Batch, Decision, Origin, Transaction, is_in_ledger
+from pyspark_tidelog.sink.two_phase import Lost, Refused, Standing, abort, commit
 
 Tag = tuple[int, int, str]
 
@@ -37,6 +38,7 @@ class Cluster:
     decided: list[Decision] = field(default_factory=list)
     owner: int = 0  # whose record the ledger takes
     commits_left: int | None = None  # until the driver dies among its EndTxns
+    topics: dict[str, str] = field(default_factory=dict)  # their ids
 
     def begin(self, transactional_id: str, tag: Tag) -> Transaction:
         """InitProducerId and the first write: what was open under the id is aborted."""
@@ -77,6 +79,12 @@ class FakeWorld:
     def last_decision(self) -> Decision | None:
         return self.cluster.ledger
 
+    def check_ledger(self) -> None:
+        pass
+
+    def gone(self, topic_ids: Mapping[str, str]) -> list[str]:
+        return [topic for topic, topic_id in topic_ids.items() if self.cluster.topics.get(topic) != topic_id]
+
     def record(self, decision: Decision) -> None:
         if self.epoch != self.cluster.owner:
             raise Fenced
@@ -101,9 +109,10 @@ class FakeWorld:
         for each in transactions:
             self.cluster.end(each, Standing.ABORTED)
 
-    def open_transactions(self) -> list[Transaction]:
+    def open_transactions(self, run_id: str | None = None) -> list[Transaction]:
         held = self.cluster.held
-        return [Transaction(name, held[name].producer_id, held[name].epoch) for name in self.cluster.open_ids()]
+        names = [name for name in self.cluster.open_ids() if run_id is None or name.split("-")[0] == run_id]
+        return [Transaction(name, held[name].producer_id, held[name].epoch) for name in names]
 
     def _standing(self, each: Transaction) -> Standing:
         held = self.cluster.held[each.transactional_id]
@@ -113,37 +122,68 @@ class FakeWorld:
 
 
 @dataclass
+class Checkpoint:
+    """What Spark has taken note of. A copy goes its own way, with other batches of the same numbers."""
+
+    name: str = "checkpoint"
+    committed: int = -1  # the last batch of which Spark has taken note
+    planned: dict[int, str] = field(default_factory=dict)  # what batches are made of, by number: a replay reuses it
+
+    def plan(self, batch_id: int) -> str:
+        return self.planned.setdefault(batch_id, f"{batch_id} of {self.name}")
+
+    def copy(self, name: str) -> "Checkpoint":
+        return Checkpoint(name, self.committed, dict(self.planned))
+
+    def rewind(self) -> None:
+        """To before the last batch, which is planned anew."""
+        self.planned.pop(self.committed, None)
+        self.committed = max(-1, self.committed - 1)
+        self.name += "'"
+
+
+@dataclass
 class Query:
     """What drivers of one query share: the cluster, and Spark's checkpoint."""
 
     batches: int
     tasks: int
     cluster: Cluster = field(default_factory=Cluster)
-    committed: int = -1  # the last batch in the checkpoint
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
     lost: list[int] = field(default_factory=list)  # batches that a driver complained of
     retries: set[tuple[int, int]] = field(default_factory=set)  # (batch, task) whose first attempt is killed
     losing_answers: int = 0  # of this many records the answer is lost on the way
+    goes_on: bool = False  # whoever calls the commit catches its error, and writes the next batch in the same run
+    taken_note_of: list[tuple[int, str]] = field(default_factory=list)  # number and content of a batch: Spark goes on
+    refused: int = 0
 
-    def driver(self, run: str) -> Generator[None, None, None]:
+    def driver(self, run: str, checkpoint: Checkpoint | None = None) -> Generator[None, None, None]:
         """Ends when all batches are committed, or with an error as Spark's query would."""
-        batch_id = self.committed + 1
+        checkpoint = checkpoint or self.checkpoint
+        batch_id = checkpoint.committed + 1
         while batch_id < self.batches:
-            batch = yield from self._write(run, batch_id)
-            yield from self._commit(batch)
+            content = checkpoint.plan(batch_id)
+            batch = yield from self._write(run, batch_id, content)
+            batch = batch._replace(former={number: checkpoint.planned[number] for number in range(batch_id)})
+            try:
+                yield from self._commit(batch)
+            except TimeoutError:
+                if not self.goes_on or batch_id == self.batches - 1:
+                    raise
+            self.taken_note_of.append((batch_id, content))
             yield
-            self.committed = max(self.committed, batch_id)
+            checkpoint.committed = max(checkpoint.committed, batch_id)
             batch_id += 1
 
-    def _write(self, run: str, batch_id: int) -> Generator[None, None, Batch]:
+    def _write(self, run: str, batch_id: int, content: str) -> Generator[None, None, Batch]:
         transactions: list[Transaction] = []
         was_skipped = was_retried = False
         for task in range(self.tasks):
             yield
-            last = self.cluster.ledger
-            if last is not None and last.batch_id >= batch_id:
+            if is_in_ledger(self.cluster.ledger, batch_id, ""):
                 was_skipped = True
                 continue
-            tag = (batch_id, task, run)
+            tag = (batch_id, task, f"{run}: {content}")
             name = f"{run}-{batch_id % 2}-{task}"
             found = self.cluster.begin(name, tag)
             if (batch_id, task) in self.retries:
@@ -151,7 +191,7 @@ class Query:
                 yield
                 found = self.cluster.begin(f"{name}-1", tag)
             transactions.append(found)
-        return Batch(batch_id, run, tuple(transactions), was_skipped, was_retried)
+        return Batch(batch_id, run, tuple(transactions), was_skipped, was_retried, origin=Origin("query", content))
 
     def _commit(self, batch: Batch) -> Generator[None, None, None]:
         world = FakeWorld(self.cluster)
@@ -166,6 +206,7 @@ class Query:
         except Exception as error:
             if isinstance(error, Lost):
                 self.lost.append(error.decision.batch_id)
+            self.refused += isinstance(error, Refused)
             for _ in abort(world, batch):
                 yield
             raise

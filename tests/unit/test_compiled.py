@@ -72,23 +72,36 @@ def test_a_build_whose_compiler_failed_is_pure_and_says_so(package: Path) -> Non
 
 
 def test_without_a_manifest_nothing_counts_as_compiled(tmp_path: Path) -> None:
-    assert _compiled.read_manifest(tmp_path / "absent.json") == {}
+    assert _compiled.read_manifest(str(tmp_path / "absent.json")) == {}
 
 
-def test_stale_compares_the_hash_of_the_source() -> None:
-    assert _compiled.stale_modules({"tidelog.records.kernels_decode": "0" * 64}) == ["tidelog.records.kernels_decode"]
+def test_stale_compares_the_digest_of_the_source() -> None:
+    assert _compiled.stale_modules({"tidelog.records.kernels_decode": "0" * 8}) == ["tidelog.records.kernels_decode"]
+
+
+def test_a_module_without_a_source_is_not_stale() -> None:
+    assert _compiled.stale_modules({"tidelog.records.kernels_that_only_ships_compiled": "0" * 8}) == []
+
+
+def test_a_digest_tells_an_edit_that_keeps_the_size_and_one_that_keeps_the_checksum() -> None:
+    source = b"def size(batch):\n    return 61\n"
+    assert _compiled.digest_of(source) != _compiled.digest_of(source.replace(b"61", b"62"))
+    # Four bytes whose CRC-32 is 0, as that of no bytes is: the size tells them apart.
+    assert _compiled.digest_of(b"") != _compiled.digest_of(bytes.fromhex("9d0ad96d"))
 
 
 def test_the_manifest_of_this_build_matches_its_sources() -> None:
-    assert _compiled.stale_modules(_compiled.read_manifest()) == []
-    assert all(len(digest) == 64 for digest in _compiled.read_manifest().values())
+    manifest = _compiled.read_manifest()
+    assert _compiled.stale_modules(manifest) == []
+    for module, digest in manifest.items():
+        assert digest == _compiled.digest_of(Path(_compiled.source_path(module)).read_bytes())
 
 
 def test_a_broken_manifest_is_an_error_not_a_guess(tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text("{")
     with pytest.raises(json.JSONDecodeError):
-        _compiled.read_manifest(broken)
+        _compiled.read_manifest(str(broken))
 
 
 def test_an_isolated_build_has_what_the_compiler_reads() -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tidelog.cli.cluster.configs import resource_of
 from tidelog.cli.commands import NAMES, build_parser
-from tidelog.cli.main import joined
+from tidelog.client.admin.configs import ResourceType
+from tidelog.config import Alteration, AlterOp, alter_broker, alter_group, alter_topic, load_broker_config
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ("README.md", "docs/operations.md", "docs/spark.md", "docs/testing.md")
@@ -24,8 +26,21 @@ def commands_of(page: str) -> list[str]:
     return [command for command in found if command.split()[0] in NAMES]
 
 
+# Within a sentence or a cell of a table.
+INLINE = re.compile(r"`tidelog (configs set [^`]+)`")
+ALL_PAGES = sorted(str(page.relative_to(ROOT)) for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")])
+NODE = "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@localhost:9093\n"
+LISTENERS = "controller.listener.names=CONTROLLER\nlisteners=PLAINTEXT://:9092,CONTROLLER://:9093\n"
+
+
+def settings_of(page: str) -> list[str]:
+    """Every `tidelog configs set` of a page."""
+    shown = [each for each in commands_of(page) if each.startswith("configs set ")] if page in PAGES else []
+    return [*shown, *INLINE.findall((ROOT / page).read_text())]
+
+
 def assert_parses(words: list[str]) -> None:
-    build_parser(NAMES).parse_args(joined(words))
+    build_parser(NAMES).parse_args(words)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -34,7 +49,23 @@ def test_what_a_page_says_to_type_is_understood(page: str) -> None:
         assert_parses(shlex.split(command, comments=True))
 
 
+@pytest.mark.parametrize("page", ALL_PAGES)
+def test_what_a_page_says_to_set_is_accepted(page: str) -> None:
+    config = load_broker_config(NODE + LISTENERS).config
+    for command in settings_of(page):
+        options = build_parser(NAMES).parse_args(shlex.split(command, comments=True))
+        asked = [Alteration(name, AlterOp.SET, value) for name, value in options.settings]
+        kind, name = resource_of(options)
+        if kind is ResourceType.TOPIC:
+            alter_topic(config, {}, asked)
+        elif kind is ResourceType.GROUP:
+            alter_group(config, {}, asked)
+        else:
+            alter_broker(config, {}, asked, cluster_wide=not name)
+
+
 def test_the_pages_are_really_read() -> None:
+    assert any("--group" in command for command in settings_of("docs/groups-and-transactions.md"))
     assert "consume greetings --from beginning --exit" in commands_of("README.md")
     assert sum(command.startswith("format ") for command in commands_of("docs/operations.md")) == 3
 

@@ -5,10 +5,10 @@ row. Attempts do not meet: each has a file name of its own, and only one that is
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from pyspark_tidelog.fetch_task import FetchTask
 from pyspark_tidelog.lake.layout import ArchivedRange
 from pyspark_tidelog.lake.staging import ArchiveSettings, stage
-from pyspark_tidelog.record_batches import record_batches
+from pyspark_tidelog.source.fetch_task import FetchTask
+from pyspark_tidelog.source.record_batches import record_batches
 from tidelog.model.ids import format_uuid
 
 if TYPE_CHECKING:

@@ -63,8 +63,8 @@ def _unknown(files: LakeFiles, committed: list[ArchivedRange | WrittenPart]) -> 
 
 def _data_files(files: LakeFiles) -> Iterator[str]:
     yield from (name for name in files.names("") if name.endswith(".parquet"))
-    for place in _partitions(files):
-        directory = partition_directory(*place)
+    for topic_partition in _partitions(files):
+        directory = partition_directory(*topic_partition)
         yield from (f"{directory}/{name}" for name in files.names(directory))
 
 
@@ -75,7 +75,7 @@ def _seams(ranges: list[ArchivedRange]) -> Iterator[str]:
             continue
         problem = "twice" if after.from_offset < before.until_offset else "in no batch"
         first, last = sorted((after.from_offset, before.until_offset))
-        yield f"{after.place}: offsets {first} to {last} are {problem}"
+        yield f"{after.topic_partition}: offsets {first} to {last} are {problem}"
 
 
 def _partitions(files: LakeFiles) -> Iterator[tuple[str, int]]:
@@ -83,6 +83,6 @@ def _partitions(files: LakeFiles) -> Iterator[tuple[str, int]]:
         if not topic_name.startswith("topic="):
             continue
         for partition_name in files.names(topic_name):
-            place = parse_partition_directory(topic_name, partition_name)
-            if place is not None:
-                yield place
+            topic_partition = parse_partition_directory(topic_name, partition_name)
+            if topic_partition is not None:
+                yield topic_partition

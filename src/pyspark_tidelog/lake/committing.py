@@ -34,6 +34,7 @@ from pyspark_tidelog.lake.layout import (
 )
 from pyspark_tidelog.lake.manifest import Manifest, parse_manifest
 from pyspark_tidelog.lake.refusals import require_one_kind, require_same, require_same_query, require_staged
+from pyspark_tidelog.sink.decisions import UNKNOWN, Origin
 
 
 @dataclass(slots=True)
@@ -48,16 +49,18 @@ class Committer:
         in_order = tuple(sorted(ranges, key=lambda each: each.final_path))
         return self._commit(Manifest(self.name, batch_id, in_order))
 
-    def commit_rows(self, query_id: str, batch_id: int, parts: Sequence[WrittenPart]) -> Manifest:
+    def commit_rows(
+        self, query_id: str, batch_id: int, parts: Sequence[WrittenPart], origin: Origin = UNKNOWN
+    ) -> Manifest:
         """The same, for files with rows of a DataFrame."""
-        return self._commit(Manifest(self.name, batch_id, parts=tuple(parts), query_id=query_id))
+        return self._commit(Manifest(self.name, batch_id, parts=tuple(parts), query_id=query_id, origin=origin))
 
-    def done_by(self, query_id: str, batch_id: int) -> Manifest | None:
+    def done_by(self, query_id: str, batch_id: int, origin: Origin = UNKNOWN) -> Manifest | None:
         """The batch, if nothing is left to do for it: it is there, or was decided on and is finished now."""
         self.recover()
         manifest = self._done(batch_id)
         if manifest is not None:
-            require_same_query(manifest, query_id)
+            require_same_query(manifest, query_id, origin)
             self._clean()
         return manifest
 
@@ -99,7 +102,7 @@ class Committer:
 
     def _finish(self, manifest: Manifest) -> None:
         for each in manifest.files:
-            self._place(each, manifest)
+            self._topic_partition(each, manifest)
         for directory in dict.fromkeys(each.directory for each in manifest.files):
             self.files.sync_directory(directory)
         if manifest.files:
@@ -110,7 +113,7 @@ class Committer:
         self.files.sync_directory(f"{MANIFESTS}/{manifest.name}")
         self.files.sync_directory(INTENTS)
 
-    def _place(self, each: ArchivedRange | WrittenPart, manifest: Manifest) -> None:
+    def _topic_partition(self, each: ArchivedRange | WrittenPart, manifest: Manifest) -> None:
         assert each.path is not None
         self._make(each.directory)
         if self.files.exists(each.path):
@@ -138,7 +141,8 @@ class Committer:
     def _require_new(self, manifest: Manifest) -> None:
         for before, after in pairwise(manifest.ranges):
             if before.directory == after.directory and after.from_offset < before.until_offset:
-                what = f"two tasks of batch {manifest.batch_id} archived offset {after.from_offset} of {after.place}"
+                overlap = f"offset {after.from_offset} of {after.topic_partition}"
+                what = f"two tasks of batch {manifest.batch_id} archived {overlap}"
                 raise LakeError(what, manifest.name)
         require_one_kind(self.files, manifest)
         require_staged(self.files, manifest)

@@ -42,12 +42,12 @@ class ArchivedRange:
         return f"{self.directory}/{self.from_offset:0{DIGITS}}-{self.until_offset:0{DIGITS}}.parquet"
 
     @property
-    def place(self) -> str:
+    def topic_partition(self) -> str:
         return f"{self.topic}-{self.partition}"
 
     @property
     def contents(self) -> str:
-        return f"offsets {self.from_offset} to {self.until_offset} of {self.place}"
+        return f"offsets {self.from_offset} to {self.until_offset} of {self.topic_partition}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Final
 
 from pyspark_tidelog.lake.errors import LakeError
 from pyspark_tidelog.lake.layout import ArchivedRange, WrittenPart
+from pyspark_tidelog.sink.decisions import UNKNOWN, Origin
 
 VERSION: Final = 1
 FIELDS: Final = tuple(each.name for each in fields(ArchivedRange))
@@ -24,6 +25,7 @@ class Manifest:
     ranges: tuple[ArchivedRange, ...] = ()
     parts: tuple[WrittenPart, ...] = ()
     query_id: str | None = None
+    origin: Origin = UNKNOWN  # of rows: which batch of which checkpoint
 
     @property
     def rows(self) -> int:
@@ -39,7 +41,9 @@ class Manifest:
         if self.query_id is None:
             more: dict[str, object] = {"ranges": _told(self.ranges)}
         else:
-            more = {"query_id": self.query_id, "parts": _told(self.parts)}
+            checkpoint_id, digest = self.origin
+            more = {"query_id": self.query_id, "checkpoint": checkpoint_id, "offsets": digest}
+            more["parts"] = _told(self.parts)
         return (json.dumps(content | more, indent=1) + "\n").encode()
 
 
@@ -54,7 +58,8 @@ def parse_manifest(content: bytes, path: str) -> Manifest:
             raise LakeError(f"{path} has version {given['version']}", step="read it with the Tidelog that wrote it")
         if "query_id" in given:
             parts = tuple(WrittenPart(**{name: each[name] for name in PART_FIELDS}) for each in given["parts"])
-            return Manifest(given["name"], given["batch_id"], parts=parts, query_id=given["query_id"])
+            origin = Origin(given.get("checkpoint", ""), given.get("offsets", ""))  # former versions did not say
+            return Manifest(given["name"], given["batch_id"], parts=parts, query_id=given["query_id"], origin=origin)
         ranges = tuple(ArchivedRange(**{name: each[name] for name in FIELDS}) for each in given["ranges"])
         return Manifest(given["name"], given["batch_id"], ranges)
     except (ValueError, KeyError, TypeError) as error:

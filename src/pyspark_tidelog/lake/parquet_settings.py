@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pyspark_tidelog.declared import Given
 from pyspark_tidelog.errors import OptionError
-from pyspark_tidelog.lake_catalogue import LAKE_OPTIONS
+from pyspark_tidelog.lake.catalogue import LAKE_OPTIONS
 
 ROWS: Final = 100_000  # of a row group
 BYTES: Final = 64 << 20  # of a row group: records may be large

@@ -4,11 +4,12 @@ from pyspark_tidelog.lake.errors import LakeError
 from pyspark_tidelog.lake.files import LakeFiles
 from pyspark_tidelog.lake.layout import MANIFESTS
 from pyspark_tidelog.lake.manifest import Manifest, coverage, topic_ids
+from pyspark_tidelog.sink.decisions import Origin, differ
 
 
 def require_same(done: Manifest, again: Manifest) -> None:
     """A replay has the offsets of the first attempt; a batch of the same number with others is another query's."""
-    require_same_query(done, again.query_id)
+    require_same_query(done, again.query_id, again.origin)
     before, now = topic_ids(done.ranges), topic_ids(again.ranges)
     made_again = [topic for topic, topic_id in now.items() if before.get(topic, topic_id) != topic_id]
     if made_again:
@@ -17,10 +18,15 @@ def require_same(done: Manifest, again: Manifest) -> None:
         raise _is_other(done, "with other offsets")
 
 
-def require_same_query(done: Manifest, query_id: str | None) -> None:
-    """Rows have no offsets to tell batches apart by. To pass over a batch of another query would lose its rows."""
+def require_same_query(done: Manifest, query_id: str | None, origin: Origin) -> None:
+    """Rows have no offsets to tell batches apart by, but their checkpoint may know the batch. To pass over a batch of
+    another query or checkpoint, or one that was planned anew, would lose its rows."""
     if done.query_id != query_id:
         raise _is_other(done, f"from {f'query {done.query_id}' if done.query_id else 'another query'}")
+    if differ(done.origin.checkpoint_id, origin.checkpoint_id):
+        raise _is_other(done, f"from checkpoint {done.origin.checkpoint_id}, and this is {origin.checkpoint_id}")
+    if differ(done.origin.digest, origin.digest):
+        raise _is_other(done, "with other offsets")
 
 
 def require_staged(files: LakeFiles, manifest: Manifest) -> None:

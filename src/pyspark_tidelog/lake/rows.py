@@ -27,31 +27,56 @@ from pyspark_tidelog.lake.layout import WrittenPart, is_archive_name
 from pyspark_tidelog.lake.manifest import Manifest
 from pyspark_tidelog.lake.parquet_settings import ParquetSettings
 from pyspark_tidelog.lake.staging import ArchiveSettings, stage
-from pyspark_tidelog.spark_batches import compute, query_of
-from pyspark_tidelog.spark_process import keep_what_is_imported, message_first
+from pyspark_tidelog.spark.batches import RunningBatch, compute, running_batch, unknown_query
+from pyspark_tidelog.spark.process import keep_what_is_imported, message_first
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, Row
 
+# The run and batch of the last call for a directory and a name, in this process, where all calls of a run are made.
+_LAST_CALLS: Final[dict[tuple[str, str], tuple[str, int]]] = {}
 # What a task tells the driver, in one row.
 STAGED: Final = "task int, rows long, bytes long, path string"
 
 
 def write_batch(
-    frame: "DataFrame", directory: str, batch_id: int, *, name: str, query_id: str | None = None
+    frame: "DataFrame",
+    directory: str,
+    batch_id: int,
+    *,
+    name: str,
+    query_id: str | None = None,
+    checkpoint: str | None = None,
 ) -> Manifest:
-    """The rows, once, as Parquet. `name`: who writes; several calls for one batch and directory have a name each.
-    `query_id`: as of `write_exactly_once`; a batch of the same name and number from another query is refused."""
+    """The rows, once, as Parquet. `name`: who writes; several calls for one batch and directory have a name each, and a
+    second of the same name is refused. `query_id`, `checkpoint`: as of `write_exactly_once`; a batch of the same name
+    and number from another query or checkpoint is refused."""
     settings = _settings(frame.columns, directory, name)
-    query = query_id or query_of(frame.sparkSession, "write_batch")
+    running = running_batch(frame.sparkSession, batch_id, checkpoint)
+    query, origin = query_id or running.query_id, running.found.origin
+    if query is None:
+        raise unknown_query("write_batch")
+    _refuse_second(settings.directory, name, batch_id, running)
     committer = Committer(LocalFiles(settings.directory), name)
-    done = committer.done_by(query, batch_id)
+    done = committer.done_by(query, batch_id, origin)
     if done is not None:
         compute(frame)
         return done
     staged = frame.mapInArrow(partial(staged_rows, settings, batch_id), STAGED).collect()
-    return committer.commit_rows(query, batch_id, _parts(staged, name, batch_id))
+    return committer.commit_rows(query, batch_id, _parts(staged, name, batch_id), origin)
+
+
+def _refuse_second(directory: str, name: str, batch_id: int, running: RunningBatch) -> None:
+    """Two calls of one name look like a call and its replay, and the second one's rows would be nowhere. A replay is
+    another run; who writes without a query of Spark's has no runs to tell them by."""
+    if running.query_id is None:
+        return
+    call = running.run_id, batch_id
+    if _LAST_CALLS.get((directory, name)) == call:
+        what = f"batch {batch_id} of {name} is written by another call of this batch already"
+        raise LakeError(what, directory, "give each call of write_batch a name of its own; after an error let it fail")
+    _LAST_CALLS[directory, name] = call
 
 
 def staged_rows(

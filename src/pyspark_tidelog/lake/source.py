@@ -11,18 +11,23 @@ from typing import Any, Final
 from pyspark.sql.datasource import CaseInsensitiveDict, DataSource, InputPartition
 from pyspark.sql.types import StructType
 
-from pyspark_tidelog.batch_reader import BatchReader
 from pyspark_tidelog.errors import OptionError
-from pyspark_tidelog.fetch_task import FetchTask
 from pyspark_tidelog.lake.archive_task import COLUMNS, archived
+from pyspark_tidelog.lake.catalogue import LAKE_OPTIONS
 from pyspark_tidelog.lake.files import local_path
 from pyspark_tidelog.lake.layout import ROW_SCHEMA, is_archive_name
 from pyspark_tidelog.lake.parquet_settings import parquet_settings
 from pyspark_tidelog.lake.staging import ArchiveSettings
-from pyspark_tidelog.lake_catalogue import LAKE_OPTIONS
-from pyspark_tidelog.options import SourceOptions, source_options
-from pyspark_tidelog.spark_process import keep_what_is_imported, message_first
-from pyspark_tidelog.stream_reader import LimitingStreamReader, StreamReader, UnlimitedStreamReader, stream_reader
+from pyspark_tidelog.source.batch_reader import BatchReader
+from pyspark_tidelog.source.fetch_task import FetchTask
+from pyspark_tidelog.source.options import SourceOptions, source_options
+from pyspark_tidelog.source.stream_reader import (
+    LimitingStreamReader,
+    StreamReader,
+    UnlimitedStreamReader,
+    stream_reader,
+)
+from pyspark_tidelog.spark.process import keep_what_is_imported, message_first
 
 FORMAT: Final = "tidelog-lake"
 
@@ -37,7 +42,7 @@ class Archiving:
         task: FetchTask | None = None if partition is None else partition.value
         if task is not None:
             keep_what_is_imported()
-            with message_first(f"archive {task.place}"):
+            with message_first(f"archive {task.topic_partition}"):
                 yield from archived(task, self.settings)
 
 

@@ -7,9 +7,9 @@ table (a test holds them to it).
 
 import argparse
 import importlib
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tidelog.cli.parsers import HelpFormatter, epilog
+from tidelog.cli.arguments.parsers import HelpFormatter, Parser, epilog
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -17,32 +17,29 @@ if TYPE_CHECKING:
 
 class Command(NamedTuple):
     name: str
+    module: str  # below tidelog.cli
     help: str
-
-    @property
-    def module(self) -> str:
-        return f"tidelog.cli.{self.name.replace('-', '_')}"
 
 
 COMMANDS: Final = (
-    Command("dev", "a broker for development: one command, ready at once"),
-    Command("start", "run a broker as its server.properties says"),
-    Command("format", "prepare the log directories of a new node"),
-    Command("random-uuid", "make an id for a new cluster"),
-    Command("topics", "create, list, describe, alter, delete and truncate topics"),
-    Command("configs", "show and change the settings of topics, brokers and groups"),
-    Command("produce", "write records from standard input or a file"),
-    Command("consume", "read records to standard output"),
-    Command("groups", "consumer groups: members, offsets, lag; moving and deleting offsets"),
-    Command("transactions", "transactions: who has one open, and ending those that hang"),
-    Command("cluster", "who is in the cluster, and how it is"),
-    Command("perf", "how fast it goes: produce, consume, latency"),
-    Command("demo", "traffic of a shop, from a seed, to try pipelines on"),
-    Command("spark-shell", "PySpark's shell, ready to read and write topics"),
-    Command("spark-submit", "run a PySpark job that reads and writes topics"),
-    Command("log", "look at the files of a log, offline, and repair them"),
-    Command("completion", "a script that completes commands and options in your shell"),
-    Command("version", "print the version, and whether the compiled kernels are in use"),
+    Command("dev", "node.dev", "a broker for development: one command, ready at once"),
+    Command("start", "node.start", "run a broker as its server.properties says"),
+    Command("format", "node.format", "prepare the log directories of a new node"),
+    Command("random-uuid", "node.random_uuid", "make an id for a new cluster"),
+    Command("topics", "topics.command", "create, list, describe, alter, delete and truncate topics"),
+    Command("configs", "cluster.configs", "show and change the settings of topics, brokers and groups"),
+    Command("produce", "produce.command", "write records from standard input or a file"),
+    Command("consume", "consume.command", "read records to standard output"),
+    Command("groups", "groups.command", "consumer groups: members, offsets, lag; moving and deleting offsets"),
+    Command("transactions", "transactions.command", "transactions: who has one open, and ending those that hang"),
+    Command("cluster", "cluster.command", "who is in the cluster, and how it is"),
+    Command("perf", "perf.command", "how fast it goes: produce, consume, latency"),
+    Command("demo", "spark.demo", "traffic of a shop, from a seed, to try pipelines on"),
+    Command("spark-shell", "spark.shell", "PySpark's shell, ready to read and write topics"),
+    Command("spark-submit", "spark.submit", "run a PySpark job that reads and writes topics"),
+    Command("log", "log.command", "look at the files of a log, offline, and repair them"),
+    Command("completion", "arguments.completion", "a script that completes commands and options in your shell"),
+    Command("version", "version", "print the version, and whether the compiled kernels are in use"),
 )
 NAMES: Final = tuple(command.name for command in COMMANDS)
 
@@ -54,18 +51,29 @@ EXAMPLES: Final = """\
 """
 
 
-def build_parser(wanted: tuple[str, ...]) -> argparse.ArgumentParser:
-    """The commands in `wanted` whole, of the others the name and the help text."""
-    parser = argparse.ArgumentParser(
+class ShowVersion(argparse.Action):
+    """Prints the version and ends, whatever else is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from tidelog.cli.version import version_line  # only who asks pays for it
+
+        print(version_line())
+        parser.exit()
+
+
+def build_parser(wanted: tuple[str, ...], *, with_others: bool = True) -> argparse.ArgumentParser:
+    """The commands in `wanted` whole, of the others (`with_others`) the name and the help text."""
+    parser = Parser(
         prog="tidelog",
         description=DESCRIPTION,
         epilog=f"{epilog(EXAMPLES)}\n\n`tidelog COMMAND --help` says more about one command.",
         formatter_class=HelpFormatter,
     )
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
+    parser.add_argument("--version", action=ShowVersion, nargs=0, help="the same as `tidelog version`")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True, prog="tidelog")
     for command in COMMANDS:
         if command.name in wanted:
-            importlib.import_module(command.module).add_parser(commands)
-        else:
+            importlib.import_module(f"tidelog.cli.{command.module}").add_parser(commands)
+        elif with_others:
             commands.add_parser(command.name, help=command.help)
     return parser

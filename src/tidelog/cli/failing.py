@@ -4,8 +4,8 @@ scripts can trust. No traceback: that is for bugs.
 
 import sys
 
-from tidelog.cli.ansi import RED, YELLOW, paint
-from tidelog.cli.parsers import FAILED, USAGE
+from tidelog.cli.arguments.parsers import FAILED, USAGE
+from tidelog.cli.output.ansi import RED, YELLOW, paint
 
 
 class CommandFailed(Exception):

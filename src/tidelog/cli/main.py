@@ -3,18 +3,15 @@ exit code: Ctrl-C, a reader that has gone away, an error to tell the user.
 """
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 
+from tidelog.cli.arguments.parsers import BROKEN_PIPE, INTERRUPTED, USAGE
 from tidelog.cli.commands import NAMES, build_parser
 from tidelog.cli.failing import CommandFailed, complain
-from tidelog.cli.parsers import FAILED, INTERRUPTED
 from tidelog.cli.version import version_line
 
 __all__ = ["main", "version_line"]
-
-AGO = re.compile(r"-\d+(ms|s|m|h|d)")  # see places.py
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,30 +23,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader has had enough (`| head`). Python would complain once more while it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return BROKEN_PIPE
     except CommandFailed as failure:
         complain(str(failure))
         return failure.code
 
 
 def _run(given: list[str]) -> int:
-    arguments = joined(given)
-    wanted = next((each for each in arguments if not each.startswith("-")), "")
-    options = build_parser((wanted,) if wanted in NAMES else ()).parse_args(arguments)
+    if not given:
+        build_parser((), with_others=True).print_help(sys.stderr)
+        return USAGE
+    if given[0] == "help":  # `tidelog help topics create`, as other programs have it
+        given = [*given[1:], "--help"]
+    wanted = next((each for each in given if not each.startswith("-")), "")
+    # Only where the command comes first: `tidelog --help dev` shows all of them.
+    is_sure = wanted in NAMES and given[0] == wanted
+    options = build_parser((wanted,) if wanted in NAMES else (), with_others=not is_sure).parse_args(given)
     code: int = options.run(options)
     sys.stdout.flush()
     return code
-
-
-def joined(arguments: list[str]) -> list[str]:
-    """`--from -10m` as `--from=-10m`: argparse would take the second word for an option."""
-    words: list[str] = []
-    for argument in arguments:
-        if AGO.fullmatch(argument) and words and words[-1].startswith("--"):
-            words[-1] += f"={argument}"
-        else:
-            words.append(argument)
-    return words
 
 
 if __name__ == "__main__":

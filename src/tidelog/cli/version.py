@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tidelog import _compiled
-from tidelog.cli.parsers import add_command
+from tidelog.cli.arguments.parsers import add_command
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -55,21 +55,23 @@ def _by_leader(
 ) -> dict[int, list[TopicPartition]]:
     """Partitions by the node to ask; those that have none get their outcome here."""
     grouped: dict[int, list[TopicPartition]] = {}
-    for place in partitions:
+    for topic_partition in partitions:
         try:
-            topic = client.topic(place.topic)
+            topic = client.topic(topic_partition.topic)
         except ClientError as error:
-            outcomes[place] = ClientError(error.code, f"{asked} {place}", error.of, error.message)
+            outcomes[topic_partition] = ClientError(error.code, f"{asked} {topic_partition}", error.of, error.message)
             continue
-        leader = client.metadata.leader(place)
-        if not 0 <= place.partition < len(topic.partitions):
+        leader = client.metadata.leader(topic_partition)
+        if not 0 <= topic_partition.partition < len(topic.partitions):
             message = f"the topic has {len(topic.partitions)} partition(s)"
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            outcomes[place] = ClientError(code, f"{asked} {place}", client.name, message)
+            outcomes[topic_partition] = ClientError(code, f"{asked} {topic_partition}", client.name, message)
         elif leader is None:
-            outcomes[place] = ClientError(ErrorCode.LEADER_NOT_AVAILABLE, f"{asked} {place}", client.name)
+            outcomes[topic_partition] = ClientError(
+                ErrorCode.LEADER_NOT_AVAILABLE, f"{asked} {topic_partition}", client.name
+            )
         else:
-            grouped.setdefault(leader, []).append(place)
+            grouped.setdefault(leader, []).append(topic_partition)
     return grouped
 
 

@@ -6,6 +6,7 @@ consumer. A consumer's long polls have connections of their own (`lane`), becaus
 nothing else should wait behind them.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
@@ -19,6 +20,7 @@ from tidelog.client.security.security import PLAINTEXT, Security, access_of
 from tidelog.client.world import SocketWorld, World
 from tidelog.model.errors import RETRIABLE, ErrorCode
 from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from tidelog.protocol.versions import Versions
 
 ASKING: Final = "asking"
 FETCHING: Final = "fetching"
@@ -29,6 +31,8 @@ REFRESH_PAUSE_MS: Final = 100  # at least, between two refreshes that nobody wai
 NEW_TOPIC_PATIENCE_MS: Final = 5_000
 KNOWN_TOPIC_PATIENCE_MS: Final = 500
 
+log = logging.getLogger("tidelog.client")
+
 
 class Client:
     def __init__(
@@ -38,12 +42,14 @@ class Client:
         client_id: str = "tidelog",
         request_timeout_ms: int = 30_000,
         retry_timeout_ms: int = 60_000,
+        is_patient: bool = False,
         security: Security = PLAINTEXT,
         world: World | None = None,
     ) -> None:
         """`bootstrap`: `host:port`, several with commas between; nothing is connected yet. A request waits for its
-        response for `request_timeout_ms`; what can be tried again is, for `retry_timeout_ms`. `security`: see
-        `security_of`; SettingError where its files are not what they should be."""
+        response for `request_timeout_ms`; what can be tried again is, for `retry_timeout_ms`. `is_patient`: somebody
+        has reached the cluster at these addresses before, so that a first connection is tried for as long.
+        `security`: see `security_of`; SettingError where its files are not what they should be."""
         self.request_timeout_ms = request_timeout_ms
         self.retry_timeout_ms = retry_timeout_ms
         self.world = SocketWorld() if world is None else world
@@ -52,7 +58,9 @@ class Client:
         self._client_id = client_id
         self._bootstrap = parse_bootstrap(bootstrap)
         self._connections: dict[tuple[int, str], Connection] = {}
+        self._is_patient = is_patient
         self._has_connected = False
+        self._has_warned = False  # that the first connection takes its time
         self._failures = 0  # of connections, since the last that worked: whose turn is it to be tried?
         self._topics: dict[str, None] = {}  # in use: what a refresh asks for
         self._is_refreshing = False
@@ -111,6 +119,11 @@ class Client:
         while (left_ms := until_ms - self.now_ms()) > 0:
             self.poll(left_ms)
 
+    def served(self, node_id: int, api_key: int) -> Versions | None:
+        """The versions of an API that a broker serves; None where we are not connected to it."""
+        found = self._connections.get((node_id, ASKING))
+        return None if found is None else found.versions.get(api_key)
+
     def _connection(self, node_id: int, lane: str) -> Connection:
         found = self._connections.get((node_id, lane))
         if found is None or found.is_closed:
@@ -139,7 +152,7 @@ class Client:
         while True:
             outcome = self.ask_once(request, asked, node_id, deadline_ms - self.now_ms())
             code = outcome.code if isinstance(outcome, ClientError) else error_code(failed(outcome) if failed else 0)
-            self._check_reach(outcome)
+            self._check_reach(outcome, deadline_ms)
             if code not in RETRIABLE or self.now_ms() >= deadline_ms:
                 return _value(outcome)
             self.pause(backoff.next_ms())
@@ -180,14 +193,20 @@ class Client:
         nodes = [*self.metadata.nodes, *(node.id for node in self._bootstrap)]
         return nodes[self._failures % len(nodes)]
 
-    def _check_reach(self, outcome: object) -> None:
-        """Addresses that never worked are most likely wrong: say so soon instead of trying for a minute."""
+    def _check_reach(self, outcome: object, deadline_ms: int) -> None:
+        """Addresses that never worked are most likely wrong: say so soon instead of trying for a minute. A patient
+        client tries on, and says what it waits for."""
         is_out_of_reach = isinstance(outcome, ClientError) and outcome.code is ErrorCode.NETWORK_EXCEPTION
         if self._has_connected or not is_out_of_reach or self._failures < FIRST_TRIES * len(self._bootstrap):
             return
         assert isinstance(outcome, ClientError)
-        step = "is it running? `tidelog dev` starts a broker on localhost:9092"
-        raise CannotConnect(outcome.code, "connect", self.name, outcome.message, step)
+        left_ms = deadline_ms - self.now_ms()
+        if not self._is_patient or left_ms <= 0:
+            step = "is it running? `tidelog dev` starts a broker on localhost:9092"
+            raise CannotConnect(outcome.code, "connect", self.name, outcome.message, step)
+        if not self._has_warned:
+            self._has_warned = True
+            log.warning("connect (%s): %s; trying again for %g s", self.name, outcome.message, left_ms / 1000)
 
     # Metadata
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tidelog.client.backoff import Backoff
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError, TimedOut, error_code
-from tidelog.model.errors import RETRIABLE, ErrorCode
+from tidelog.model.errors import CANNOT_BE_CREATED, RETRIABLE, ErrorCode
 from tidelog.protocol.messages.find_coordinator import FindCoordinatorRequest
 
 # The coordinator is another one by now, or was not reached: it is looked up again. (While it loads it stays the same.)
@@ -80,7 +80,8 @@ class Coordinators:
         }
         for found in response.coordinators:
             code, of = error_code(found.error_code), self._client.name
-            refused = ClientError(code, f"{asked} {found.key}", of, found.error_message)
+            step = "" if _is_in_vain(found.error_message) else None  # the message says what to do
+            refused = ClientError(code, f"{asked} {found.key}", of, found.error_message, step)
             outcomes[found.key] = refused if found.error_code else found.node_id
             if not found.error_code:
                 self._known[found.key] = found.node_id
@@ -132,4 +133,9 @@ def _value(outcome: Any, code: ErrorCode, asked: str, of: str) -> Any:
 
 
 def _is_worth_a_try(outcome: int | ClientError) -> bool:
-    return isinstance(outcome, ClientError) and outcome.code in RETRIABLE
+    return isinstance(outcome, ClientError) and outcome.code in RETRIABLE and not _is_in_vain(outcome.message)
+
+
+def _is_in_vain(message: str | None) -> bool:
+    """The code says that the coordinator is not available yet, and the broker in words that it never will be."""
+    return CANNOT_BE_CREATED in (message or "")

@@ -29,7 +29,7 @@ class ClientError(Exception):
         self.asked = asked  # "create topic greetings"
         self.of = of  # "broker 1 at localhost:9092"
         self.message = message  # what the broker said about it, if anything
-        self.step = next_step(code) if step is None else step
+        self.step = next_step(code, message) if step is None else step
         super().__init__(code, asked, of, message)
 
     @property
@@ -86,5 +86,6 @@ class DeliveryFailed(ClientError):
     def __init__(self, failures: Sequence[FailedDelivery]) -> None:
         first = failures[0].error
         count = sum(failure.records_count for failure in failures)
-        super().__init__(first.code, f"produce {count} record(s)", first.of, f"first of them: {first}", step="")
+        asked = first.asked if count == 1 else f"produce {count} records, of which the first: {first.asked}"
+        super().__init__(first.code, asked, first.of, first.message, first.step)
         self.failures = list(failures)

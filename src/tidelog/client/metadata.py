@@ -57,15 +57,15 @@ class Metadata:
     topics: dict[str, TopicMetadata] = field(default_factory=dict)
     errors: dict[str, ErrorCode] = field(default_factory=dict)  # why a topic that was asked for is not among them
 
-    def partition(self, place: TopicPartition) -> PartitionMetadata | None:
-        topic = self.topics.get(place.topic)
-        if topic is None or not 0 <= place.partition < len(topic.partitions):
+    def partition(self, topic_partition: TopicPartition) -> PartitionMetadata | None:
+        topic = self.topics.get(topic_partition.topic)
+        if topic is None or not 0 <= topic_partition.partition < len(topic.partitions):
             return None
-        return topic.partitions[place.partition]
+        return topic.partitions[topic_partition.partition]
 
-    def leader(self, place: TopicPartition) -> int | None:
+    def leader(self, topic_partition: TopicPartition) -> int | None:
         """The leader, where it is known and has an address."""
-        found = self.partition(place)
+        found = self.partition(topic_partition)
         return found.leader if found is not None and found.leader in self.nodes else None
 
     def update(self, response: MetadataResponse, *, is_whole: bool) -> None:

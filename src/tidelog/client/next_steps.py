@@ -11,10 +11,10 @@ _STEPS: Final[dict[ErrorCode, str]] = {
     ErrorCode.LEADER_NOT_AVAILABLE: "try again; if it lasts, see which broker is down with `tidelog cluster describe`",
     ErrorCode.NOT_LEADER_OR_FOLLOWER: "try again; leadership is moving",
     ErrorCode.NOT_CONTROLLER: "try again; the controller is moving",
-    ErrorCode.REQUEST_TIMED_OUT: "try again, or allow more time (request_timeout_ms)",
+    ErrorCode.REQUEST_TIMED_OUT: "try again; if it lasts, see how busy the brokers are",
     ErrorCode.NETWORK_EXCEPTION: "see that the broker runs and that its advertised address is reachable from here",
-    ErrorCode.MESSAGE_TOO_LARGE: "send smaller records or batches (batch_bytes), or raise max.message.bytes",
-    ErrorCode.RECORD_LIST_TOO_LARGE: "send smaller batches (batch_bytes), or raise segment.bytes of the topic",
+    ErrorCode.MESSAGE_TOO_LARGE: "send smaller records, or raise max.message.bytes of the topic",
+    ErrorCode.RECORD_LIST_TOO_LARGE: "send smaller batches, or raise segment.bytes of the topic",
     ErrorCode.INVALID_RECORD: "see the records named: a compacted topic needs keys, and times must be near the present",
     ErrorCode.INVALID_TIMESTAMP: "send times that message.timestamp.before.max.ms and .after.max.ms of the topic allow",
     ErrorCode.NOT_ENOUGH_REPLICAS: "bring replicas back, or lower min.insync.replicas of the topic",
@@ -55,5 +55,10 @@ _STEPS: Final[dict[ErrorCode, str]] = {
 }
 
 
-def next_step(code: ErrorCode) -> str:
-    return _STEPS.get(code, "")
+# What the broker says about these is complete: which setting, why its value will not do, and what would.
+_SAID_BY_THE_BROKER: Final = (ErrorCode.INVALID_CONFIG,)
+
+
+def next_step(code: ErrorCode, message: str | None = None) -> str:
+    """`message` is what the broker said, if anything."""
+    return "" if message and code in _SAID_BY_THE_BROKER else _STEPS.get(code, "")

@@ -51,5 +51,7 @@ def list_offsets(
 def _found(response: ListOffsetsResponse) -> Iterator[Answer[FoundOffset]]:
     for topic in response.topics:
         for each in topic.partitions:
-            place = TopicPartition(topic.name, each.partition_index)
-            yield Answer(place, each.error_code, None, FoundOffset(each.offset, each.timestamp, each.leader_epoch))
+            topic_partition = TopicPartition(topic.name, each.partition_index)
+            yield Answer(
+                topic_partition, each.error_code, None, FoundOffset(each.offset, each.timestamp, each.leader_epoch)
+            )

@@ -33,7 +33,7 @@ from tidelog.config.layers import ConfigSource
 from tidelog.config.listener_plan import ListenerPlan
 from tidelog.config.load import DEVELOPMENT_PROPERTIES, Loaded, load_broker_config
 from tidelog.config.password import Password
-from tidelog.config.problems import ConfigError, ConfigWarning, Notice, Problem
+from tidelog.config.problems import ConfigError, ConfigWarning, Notice, Problem, sum_up
 from tidelog.config.properties import format_properties, parse_properties
 from tidelog.config.setting import Setting
 from tidelog.config.topic_config import TopicConfig
@@ -72,4 +72,5 @@ __all__ = [
     "load_broker_config",
     "parse_properties",
     "redacted",
+    "sum_up",
 ]

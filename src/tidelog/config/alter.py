@@ -6,27 +6,33 @@ The older AlterConfigs replaces all overrides of a resource: it is a list of SET
 that a topic's rules about what may follow what still need `stored`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
+from itertools import islice
 from typing import Any
 
 from tidelog.config.broker_config import BrokerConfig, unknown_setting, unusable, usable
 from tidelog.config.catalogue import BROKER, CLIENT_METRICS, GROUP, TOPIC, broker_setting
-from tidelog.config.dynamic import check_layers, dynamic_problem
+from tidelog.config.dynamic import (
+    check_layers,
+    dynamic_problem,
+    refused_problem,
+    unserved_listeners,
+    unserved_problem,
+    unusable_problem,
+)
 from tidelog.config.group_rules import group_fits_the_broker
 from tidelog.config.kinds import ConfigType
 from tidelog.config.problems import ConfigError, Problem
 from tidelog.config.setting import Setting
-from tidelog.config.settings import tiered
-from tidelog.config.topic_rules import (
-    compaction_lags_do_not_cross,
-    remote_data_is_not_forgotten,
-    remote_storage_is_possible,
-)
+from tidelog.config.topic_rules import compaction_lags_do_not_cross, remote_data_is_not_forgotten
 from tidelog.model.errors import ErrorCode
+from tidelog.model.lazy_dataclass import dataclass
 
 Overrides = dict[str, str]
+PROBLEMS_TOLD_MAX = 10
 
 
 class AlterOp(IntEnum):
@@ -53,13 +59,11 @@ def alter_topic(
 ) -> Overrides:
     """`stored` is what the topic has now, when that is not `current`."""
     altered = _alter_checked(current, list(alterations), TOPIC)
-    before, after = config.topic_config(current if stored is None else stored), config.topic_config(altered)
-    system_enabled = config.get(tiered.REMOTE_LOG_STORAGE_SYSTEM_ENABLE)
+    before = current if stored is None else stored
     _refuse(
         [
-            *compaction_lags_do_not_cross(after),
-            *remote_storage_is_possible(after, system_enabled),
-            *remote_data_is_not_forgotten(before, after),
+            *compaction_lags_do_not_cross(config.topic_config(altered)),
+            *remote_data_is_not_forgotten(before, altered),
         ]
     )
     return altered
@@ -82,12 +86,15 @@ def alter_broker(
     asked = list(alterations)
     altered = _alter(current, asked, BROKER)
 
-    def problem(name: str) -> Problem | None:
-        return dynamic_problem(name, altered[name], cluster_wide=cluster_wide)
-
-    touched = dict.fromkeys(each.name for each in asked if each.name in altered)
-    _refuse([found for name in touched if (found := problem(name))], ErrorCode.INVALID_REQUEST)
-    layer = {name: text for name, text in altered.items() if not problem(name)}
+    touched = {each.name: altered[each.name] for each in asked if each.name in altered}
+    _refuse(problem for problem in (refused_problem(*each) for each in touched.items()) if problem)
+    _refuse(unserved_listeners(config, touched))
+    wrong = (dynamic_problem(name, text, cluster_wide=cluster_wide) for name, text in touched.items())
+    _refuse((problem for problem in wrong if problem), ErrorCode.INVALID_REQUEST)
+    _refuse(problem for problem in (unserved_problem(*each) for each in touched.items()) if problem)
+    layer = {
+        name: text for name, text in altered.items() if not unusable_problem(name, text, cluster_wide=cluster_wide)
+    }
     changed = {"cluster": layer} if cluster_wide else {"broker": layer}
     _refuse(check_layers(replace(config.layers, **changed)), ErrorCode.INVALID_REQUEST)
     return altered
@@ -104,7 +111,7 @@ def _alter_checked(
 
 def _alter(current: Mapping[str, str], alterations: list[Alteration], known: Mapping[str, Setting[Any]]) -> Overrides:
     _refuse(_malformed(alterations), ErrorCode.INVALID_REQUEST)
-    _refuse([problem for each in alterations if (problem := _not_a_list(each, known))])
+    _refuse(problem for each in alterations if (problem := _not_a_list(each, known)))
     altered = dict(current)
     for alteration in alterations:
         if alteration.op is AlterOp.DELETE:
@@ -131,8 +138,8 @@ def _new_text(current: str | None, alteration: Alteration, known: Mapping[str, S
 
 
 def _malformed(alterations: list[Alteration]) -> list[Problem]:
-    names = [alteration.name for alteration in alterations]
-    twice = [Problem(name, "there twice in one request") for name in dict.fromkeys(names) if names.count(name) > 1]
+    counts = Counter(alteration.name for alteration in alterations)
+    twice = [Problem(name, "there twice in one request") for name, count in counts.items() if count > 1]
     valueless = [each.name for each in alterations if each.op is not AlterOp.DELETE and each.value is None]
     return twice + [Problem(name, "no value was given") for name in valueless]
 
@@ -155,6 +162,8 @@ def _find(name: str, known: Mapping[str, Setting[Any]]) -> Setting[Any] | None:
     return broker_setting(name) if known is BROKER else known.get(name)
 
 
-def _refuse(problems: list[Problem], code: ErrorCode = ErrorCode.INVALID_CONFIG) -> None:
-    if problems:
-        raise ConfigError(problems, code)
+def _refuse(problems: Iterable[Problem], code: ErrorCode = ErrorCode.INVALID_CONFIG) -> None:
+    """Tell the first few: to look for all of them could take longer than a turn may."""
+    told = list(islice(problems, PROBLEMS_TOLD_MAX))
+    if told:
+        raise ConfigError(told, code)

@@ -4,7 +4,7 @@ A dynamic update makes a new one (`dynamic.py`), so that whoever holds a config 
 `get` is one dictionary lookup; what the data path reads at every request is `TopicConfig`, plain attributes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from tidelog.config.catalogue import BROKER, GROUP, TOPIC, broker_setting, nearest
@@ -14,10 +14,11 @@ from tidelog.config.limit_rules import LIMIT_RULES
 from tidelog.config.listener_plan import ListenerPlan, plan_listeners
 from tidelog.config.listener_rules import LISTENER_RULES
 from tidelog.config.node_rules import NODE_RULES
-from tidelog.config.problems import Problem, bad_value, shown
-from tidelog.config.setting import InvalidValue, Setting
+from tidelog.config.problems import Problem, bad_value, missing, shown
+from tidelog.config.setting import InvalidValue, Setting, Support
 from tidelog.config.settings import log
 from tidelog.config.topic_config import TopicConfig, resolve_topic_config
+from tidelog.config.unserved import NOT_FOR_ONE_LISTENER
 from tidelog.config.values import resolve_values
 
 V = TypeVar("V")
@@ -39,9 +40,6 @@ class BrokerConfig:
     def get(self, setting: Setting[V]) -> V:
         return self.values.get(setting)
 
-    def get_for_listener(self, setting: Setting[V], listener: str, mechanism: str = "") -> V:
-        return self.values.for_listener(setting, listener, mechanism)
-
     @property
     def log_dirs(self) -> tuple[str, ...]:
         return self.get(log.LOG_DIRS) or self.get(log.LOG_DIR)
@@ -54,11 +52,6 @@ class BrokerConfig:
     def group_config(self, overrides: Mapping[str, str]) -> GroupConfig:
         return resolve_group_config(usable(overrides, GROUP), self.values)
 
-    def with_prefix(self, prefix: str) -> dict[str, str]:
-        """What the file passes through to a plug-in (`rsm.config.` and such), without the prefix."""
-        static = self.layers.static
-        return {name.removeprefix(prefix): text for name, text in static.items() if name.startswith(prefix)}
-
     def __repr__(self) -> str:
         return f"BrokerConfig({redacted(self.layers.static)})"
 
@@ -68,10 +61,11 @@ def redacted(texts: Mapping[str, str]) -> dict[str, str]:
     return {name: shown(broker_setting(name), text) for name, text in texts.items()}
 
 
-def unusable(overrides: Mapping[str, str], known: Mapping[str, Setting[Any]]) -> list[Problem]:
-    """What is wrong with each single override: an unknown name, or text that is no value."""
+def unusable(overrides: Mapping[str, str], known: Mapping[str, Setting[Any]]) -> Iterator[Problem]:
+    """What is wrong with each single override: an unknown name, text that is no value, or one that asks for what is
+    not there. One by one, because a suggestion takes half a millisecond, and a client may name a hundred thousand."""
     problems = (_problem(name, text, known) for name, text in overrides.items())
-    return [problem for problem in problems if problem]
+    return (problem for problem in problems if problem)
 
 
 def unknown_setting(name: str, known: Mapping[str, Setting[Any]]) -> Problem:
@@ -81,7 +75,7 @@ def unknown_setting(name: str, known: Mapping[str, Setting[Any]]) -> Problem:
 
 def usable(overrides: Mapping[str, str], known: Mapping[str, Setting[Any]]) -> dict[str, str]:
     """The overrides of which `unusable` has nothing to say."""
-    return {name: text for name, text in overrides.items() if not _problem(name, text, known)}
+    return {name: text for name, text in overrides.items() if name in known and not _problem(name, text, known)}
 
 
 def _problem(name: str, text: str, known: Mapping[str, Setting[Any]]) -> Problem | None:
@@ -89,7 +83,15 @@ def _problem(name: str, text: str, known: Mapping[str, Setting[Any]]) -> Problem
     if setting is None:
         return unknown_setting(name, known)
     try:
-        setting.parse(text)
+        value = setting.parse(text)
     except InvalidValue as error:
         return bad_value(setting, text, str(error))
-    return None
+    reason = setting.refusal(value)
+    return missing(setting, name, text, reason) if reason else None
+
+
+def refusal(setting: Setting[Any], value: Any, *, is_base: bool) -> str:
+    """Why a broker's setting is refused, for all listeners (`is_base`) or for one; "" where it is not."""
+    if is_base or not setting.per_listener or setting.support is not Support.HONOURED:
+        return setting.refusal(value)
+    return NOT_FOR_ONE_LISTENER.format(name=setting.name)

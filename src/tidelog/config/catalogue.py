@@ -1,10 +1,8 @@
 """Every setting there is, found by name. The declarations stay plain constants in `settings`; here they are gathered,
 in the order in which people read them."""
 
-import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -34,6 +32,7 @@ from tidelog.config.settings import (
     topic,
     transactions,
 )
+from tidelog.model.lazy_dataclass import dataclass
 
 AnySetting = Setting[Any]
 _LISTENER_PREFIX = re.compile(r"listener\.name\.([^.]*)\.(.*)")
@@ -110,6 +109,15 @@ def broker_setting(name: str) -> AnySetting | None:
 
 
 def nearest(name: str, known: Mapping[str, AnySetting]) -> str | None:
-    """The known name that `name` was most likely meant to be."""
+    """The known name that `name` was most likely meant to be: what a topic or group calls a broker's setting, the other
+    way round, or what is spelled much like it."""
+    for each in known.values():
+        if any(synonym.setting.name == name for synonym in each.synonyms):
+            return each.name
+    of_others = (TOPIC.get(name) or GROUP.get(name)) if known is BROKER else None
+    if of_others is not None and of_others.synonyms:
+        return of_others.synonyms[0].setting.name
+    import difflib  # for mistakes only
+
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
     return close[0] if close else None

@@ -5,14 +5,14 @@ what nobody knows, which may be one.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from tidelog.config.broker_config import BrokerConfig
+from tidelog.config.broker_config import BrokerConfig, usable
 from tidelog.config.catalogue import BROKER, CLIENT_METRICS, GROUP, TOPIC, base_of, broker_setting
 from tidelog.config.kinds import ConfigType
 from tidelog.config.layers import ConfigSource, Layers, resolve_override
-from tidelog.config.setting import InvalidValue, Scope, Setting
+from tidelog.config.setting import Scope, Setting
+from tidelog.model.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, frozen=True)
@@ -88,9 +88,7 @@ def _broker_entry(config: BrokerConfig, name: str) -> ConfigEntry:
     synonyms = _layer_synonyms(_names(name, setting), setting, config.layers)
     if setting:
         synonyms += _default_synonyms(_names(name, setting))
-    while synonyms and synonyms[0].name != name:
-        synonyms = synonyms[1:]
-    return _entry(name, setting, _shown(setting, text), synonyms, _is_read_only(name))
+    return _entry(name, setting, _shown(setting, text), _beginning_at(name, synonyms), _is_read_only(name))
 
 
 def _describe_overridden(
@@ -107,19 +105,17 @@ def _describe_overridden(
 def _overridden_entry(
     config: BrokerConfig, setting: Setting[Any], overrides: Mapping[str, str], source: ConfigSource
 ) -> ConfigEntry:
-    try:
-        resolved = resolve_override(setting, overrides, source, config.layers)
-    except InvalidValue:
-        # Stored by somebody who checks less than we do, and not used; so not shown as if it were.
-        resolved = resolve_override(setting, {}, source, config.layers)
+    # What was stored by somebody who checks less than we do, or has more to offer, is not used, and so not shown as if
+    # it were.
+    resolved = resolve_override(setting, usable(overrides, {setting.name: setting}), source, config.layers)
     text = setting.format(resolved.value)
     synonyms: tuple[ConfigSynonym, ...] = ()
     if resolved.source is source:
         synonyms = (ConfigSynonym(setting.name, text, source),)
     for synonym in setting.synonyms[:1]:
         family = _names(synonym.setting.name, synonym.setting)
-        synonyms += _layer_synonyms(family, synonym.setting, config.layers)
-        synonyms += _default_synonyms(family)
+        found = _layer_synonyms(family, synonym.setting, config.layers) + _default_synonyms(family)
+        synonyms += _beginning_at(synonym.setting.name, found)
     if not setting.synonyms and setting.scope is Scope.GROUP:
         synonyms += (ConfigSynonym(setting.name, setting.format(setting.default), ConfigSource.DEFAULT_CONFIG),)
     return _entry(setting.name, setting, text, synonyms, read_only=False)
@@ -155,6 +151,13 @@ def _layer_synonyms(names: tuple[str, ...], setting: Setting[Any] | None, layers
         for each in names
         if each in layer
     )
+
+
+def _beginning_at(name: str, synonyms: tuple[ConfigSynonym, ...]) -> tuple[ConfigSynonym, ...]:
+    """As Kafka has it: what stands before the best name is left out, so that a value which comes from `log.roll.hours`
+    alone has no synonyms, and is called a default."""
+    first = next((index for index, each in enumerate(synonyms) if each.name == name), len(synonyms))
+    return synonyms[first:]
 
 
 def _default_synonyms(names: tuple[str, ...]) -> tuple[ConfigSynonym, ...]:

@@ -3,21 +3,25 @@
 - May this change be made? (`dynamic_problem`, before a controller writes it down; anything wrong refuses it.)
 - What follows from what is written down? (`apply_dynamic`, on every broker, for records that cannot be argued with:
   an Apache controller, an older version or another broker's limits may have let through what we would not. What
-  cannot be used is left out and reported, and the node goes on with what it had.)
+  cannot be used is left out and reported, and the node goes on with what it had. That holds for settings that are
+  refused, too: a stored one can only be taken out through a running node, so it must not keep the node from starting.
+  Nothing is open through it that the file did not open: the file decides what the listeners speak.)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from tidelog.config.broker_config import BROKER_RULES, BrokerConfig, unknown_setting
+from tidelog.config import unserved
+from tidelog.config.broker_config import BROKER_RULES, BrokerConfig, refusal, unknown_setting
 from tidelog.config.catalogue import BROKER, base_of
 from tidelog.config.group_config import LIMITS
 from tidelog.config.layers import Layers
-from tidelog.config.problems import Problem, bad_value
+from tidelog.config.listener_rules import listeners_are_served
+from tidelog.config.problems import Problem, bad_value, missing, shown
 from tidelog.config.rules import run_rules
 from tidelog.config.setting import InvalidValue, Scope, Setting
 from tidelog.config.settings import listeners, threads, tls
 from tidelog.config.values import resolve_values
+from tidelog.model.lazy_dataclass import dataclass
 
 # Key material is changed for one listener at a time: the base settings may be in use by all of them.
 ONLY_FOR_A_LISTENER = (
@@ -45,6 +49,8 @@ class Applied:
     config: BrokerConfig
     # What was left out, and why.
     problems: tuple[Problem, ...]
+    # What is set without effect, and why that is harmless.
+    ignored: tuple[Problem, ...] = ()
 
 
 def apply_dynamic(config: BrokerConfig, cluster: Mapping[str, str], broker: Mapping[str, str]) -> Applied:
@@ -56,7 +62,13 @@ def apply_dynamic(config: BrokerConfig, cluster: Mapping[str, str], broker: Mapp
         broker=_within_limits(config, _usable(broker, cluster_wide=False)),
     )
     broken = check_layers(layers)
-    return Applied(config if broken else BrokerConfig(layers), (*problems, *broken))
+    ignored = [each for each in map(_harmless, {**layers.cluster, **layers.broker}) if each]
+    return Applied(config if broken else BrokerConfig(layers), (*problems, *broken), tuple(ignored))
+
+
+def _harmless(name: str) -> Problem | None:
+    setting = BROKER.get(base_of(name) or name)
+    return Problem(name, setting.harmless) if setting is not None and setting.harmless else None
 
 
 def check_layers(layers: Layers) -> list[Problem]:
@@ -79,6 +91,51 @@ def dynamic_problem(name: str, text: str, *, cluster_wide: bool) -> Problem | No
     return None
 
 
+def refused_problem(name: str, text: str) -> Problem | None:
+    """What is missing that `name` asks for, if the file would be refused for it as well: "set it there and restart" is
+    no advice then, whatever the update mode."""
+    setting = BROKER.get(base_of(name) or name)
+    if setting is None:
+        return None
+    try:
+        reason = setting.refusal(setting.parse(text))
+    except InvalidValue:
+        return None
+    return missing(setting, name, text, reason) if reason else None
+
+
+def unserved_listeners(config: BrokerConfig, touched: Mapping[str, str]) -> list[Problem]:
+    """Listeners that would not open after the restart which `touched` takes, because of what they are to speak."""
+    named = (listeners.LISTENERS.name, listeners.LISTENER_SECURITY_PROTOCOL_MAP.name)
+    asked = {name: touched[name] for name in named if name in touched}
+    if not asked or any(_is_invalid(*each) for each in asked.items()):
+        return []
+    layers = Layers(static={**config.layers.static, **asked})
+    return run_rules((listeners_are_served,), resolve_values(BROKER, layers))
+
+
+def _is_invalid(name: str, text: str) -> bool:
+    try:
+        BROKER[name].parse(text)
+    except InvalidValue:
+        return True
+    return False
+
+
+def unserved_problem(name: str, text: str) -> Problem | None:
+    """What is missing here that `name` asks for. `text` must be a valid value; an unknown name asks for nothing."""
+    setting, is_base = BROKER.get(base_of(name) or name), base_of(name) is None
+    if setting is not None and setting.restart_only:
+        return Problem(name, unserved.RESTART_ONLY, shown(setting, text))
+    reason = "" if setting is None else refusal(setting, setting.parse(text), is_base=is_base)
+    return missing(setting, name, text, reason) if setting and reason else None
+
+
+def unusable_problem(name: str, text: str, *, cluster_wide: bool) -> Problem | None:
+    """Why the stored `name` is not applied: it may not be changed so, or it asks for what is not there."""
+    return dynamic_problem(name, text, cluster_wide=cluster_wide) or unserved_problem(name, text)
+
+
 def _refusal(setting: Setting[object], is_base: bool, cluster_wide: bool) -> str:
     if is_base and setting.scope is Scope.READ_ONLY:
         return "cannot be changed while the broker runs; set it in server.properties and restart"
@@ -93,12 +150,12 @@ def _refusal(setting: Setting[object], is_base: bool, cluster_wide: bool) -> str
 
 
 def _problems(layer: Mapping[str, str], *, cluster_wide: bool) -> list[Problem]:
-    found = (dynamic_problem(name, text, cluster_wide=cluster_wide) for name, text in layer.items())
+    found = (unusable_problem(name, text, cluster_wide=cluster_wide) for name, text in layer.items())
     return [problem for problem in found if problem]
 
 
 def _usable(layer: Mapping[str, str], *, cluster_wide: bool) -> dict[str, str]:
-    return {name: text for name, text in layer.items() if not dynamic_problem(name, text, cluster_wide=cluster_wide)}
+    return {name: text for name, text in layer.items() if not unusable_problem(name, text, cluster_wide=cluster_wide)}
 
 
 def _within_limits(config: BrokerConfig, layer: dict[str, str]) -> dict[str, str]:

@@ -5,8 +5,9 @@ each other is the business of the rules.
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+from tidelog.model.lazy_dataclass import dataclass
 
 _HOST = r"[0-9a-zA-Z\-%._:]*"
 _LISTENER = re.compile(rf"(.*)://\[?({_HOST})\]?:([0-9]+)")

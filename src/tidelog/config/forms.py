@@ -12,9 +12,8 @@ from tidelog.config.endpoints import (
     parse_protocol_map,
     parse_voter,
 )
-from tidelog.config.validators import Validator, all_of, between, entries, matches, one_of, refused
+from tidelog.config.validators import Validator, all_of, between, entries, matches, one_of
 
-STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 DEFAULT_PRINCIPAL_BUILDER = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
 RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
@@ -105,14 +104,5 @@ MATCH_PATTERNS: Validator[tuple[str, ...]] = Validator(
 CODEC_ID = between(0, 4)
 ASSIGNORS = all_of("uniform", "range", empty=False)
 SHARE_ASSIGNORS = all_of("simple", empty=False)
-NO_PROVIDERS: Validator[tuple[str, ...]] = Validator(
-    "empty: providers are Java classes", lambda values: "cannot be honoured" if values else ""
-)
-NO_JAVA_CLASS = refused("a Java class cannot be loaded")
-AUTHORIZER: Validator[str] = Validator(
-    f"empty or {STANDARD_AUTHORIZER}",
-    lambda value: "" if value in ("", STANDARD_AUTHORIZER) else "no such authorizer is built in",
-)
-PRINCIPAL_BUILDER = one_of(DEFAULT_PRINCIPAL_BUILDER)
 REPLICA_SELECTOR = one_of(RACK_AWARE_SELECTOR)
 SUPER_USERS = matches(r"([^;:]+:[^;]+(;|$))*", "User:name entries separated by semicolons")

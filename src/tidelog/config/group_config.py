@@ -5,13 +5,13 @@ change at a restart); such a value is brought back to the limit, so that a store
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from tidelog.config.layers import ConfigSource, resolve_override
 from tidelog.config.setting import Setting
 from tidelog.config.settings import group, groups, share
 from tidelog.config.values import Values
+from tidelog.model.lazy_dataclass import dataclass
 
 V = TypeVar("V")
 
@@ -68,20 +68,11 @@ _LIMITS_BY_NAME = {setting.name: (low, high) for setting, low, high in LIMITS}
 
 @dataclass(slots=True)
 class GroupConfig:
-    """Named as the settings are, dots turned to underscores."""
+    """Those that are honoured, named as the settings are, dots turned to underscores."""
 
     consumer_session_timeout_ms: int
     consumer_heartbeat_interval_ms: int
     consumer_assignment_interval_ms: int
-    share_session_timeout_ms: int
-    share_heartbeat_interval_ms: int
-    share_assignment_interval_ms: int
-    share_record_lock_duration_ms: int
-    share_delivery_count_limit: int
-    share_partition_max_record_locks: int
-    share_auto_offset_reset: str
-    share_isolation_level: str
-    share_renew_acknowledge_enable: bool
 
 
 def resolve_group_config(overrides: Mapping[str, str], values: Values) -> GroupConfig:
@@ -98,13 +89,4 @@ def resolve_group_config(overrides: Mapping[str, str], values: Values) -> GroupC
         consumer_session_timeout_ms=bounded(group.CONSUMER_SESSION_TIMEOUT_MS),
         consumer_heartbeat_interval_ms=bounded(group.CONSUMER_HEARTBEAT_INTERVAL_MS),
         consumer_assignment_interval_ms=bounded(group.CONSUMER_ASSIGNMENT_INTERVAL_MS),
-        share_session_timeout_ms=bounded(group.SHARE_SESSION_TIMEOUT_MS),
-        share_heartbeat_interval_ms=bounded(group.SHARE_HEARTBEAT_INTERVAL_MS),
-        share_assignment_interval_ms=bounded(group.SHARE_ASSIGNMENT_INTERVAL_MS),
-        share_record_lock_duration_ms=bounded(group.SHARE_RECORD_LOCK_DURATION_MS),
-        share_delivery_count_limit=bounded(group.SHARE_DELIVERY_COUNT_LIMIT),
-        share_partition_max_record_locks=bounded(group.SHARE_PARTITION_MAX_RECORD_LOCKS),
-        share_auto_offset_reset=read(group.SHARE_AUTO_OFFSET_RESET),
-        share_isolation_level=read(group.SHARE_ISOLATION_LEVEL),
-        share_renew_acknowledge_enable=read(group.SHARE_RENEW_ACKNOWLEDGE_ENABLE),
     )

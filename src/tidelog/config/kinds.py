@@ -8,12 +8,11 @@ Java's `f`, `d` and hexadecimal endings of a double.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal
 from enum import IntEnum
 from typing import Generic, TypeVar
 
 from tidelog.config.password import Password
+from tidelog.model.lazy_dataclass import dataclass
 
 V = TypeVar("V")
 
@@ -53,6 +52,8 @@ class Kind(Generic[V]):
 
 def format_double(value: float) -> str:
     """As Java prints a double, because clients compare DescribeConfigs answers as text."""
+    from decimal import Decimal  # for the descriptions of few settings
+
     decimal = Decimal(repr(value))
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return f"{decimal:f}"

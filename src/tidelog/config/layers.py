@@ -7,11 +7,11 @@ Within a layer, the synonyms of a setting are tried in their order; a more speci
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
 from tidelog.config.setting import Setting
+from tidelog.model.lazy_dataclass import dataclass, field
 
 V = TypeVar("V")
 

@@ -8,9 +8,9 @@ from tidelog.config.layers import ConfigSource, resolve_override
 from tidelog.config.problems import Problem
 from tidelog.config.rules import Rule, violation
 from tidelog.config.setting import InvalidValue, Setting
-from tidelog.config.settings import cleaner, groups, listeners, log, replication, share, tiered, topic
+from tidelog.config.settings import cleaner, groups, listeners, log, replication, share, topic
 from tidelog.config.topic_config import resolve_topic_config
-from tidelog.config.topic_rules import compaction_lags_do_not_cross, local_retention_fits
+from tidelog.config.topic_rules import compaction_lags_do_not_cross
 from tidelog.config.units import MIB
 from tidelog.config.values import Values
 
@@ -87,12 +87,9 @@ def retention_is_not_zero(values: Values) -> Iterator[Problem]:
 
 
 def topic_defaults_agree(values: Values) -> Iterator[Problem]:
-    for setting in (topic.RETENTION_MS, topic.RETENTION_BYTES, topic.LOCAL_RETENTION_MS, topic.LOCAL_RETENTION_BYTES):
+    for setting in (topic.MIN_COMPACTION_LAG_MS, topic.MAX_COMPACTION_LAG_MS):
         _need_synonyms(values, setting)
-    config = resolve_topic_config({}, values.layers)
-    yield from compaction_lags_do_not_cross(config, "log.cleaner.")
-    if values.get(tiered.REMOTE_LOG_STORAGE_SYSTEM_ENABLE):
-        yield from local_retention_fits(config, "log.")
+    yield from compaction_lags_do_not_cross(resolve_topic_config({}, values.layers), "log.cleaner.")
 
 
 def _need_synonyms(values: Values, setting: Setting[int]) -> None:

@@ -4,11 +4,11 @@ Names are compared in upper case throughout. Nothing here judges; `listener_rule
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tidelog.config.endpoints import Listener, SecurityProtocol, parse_listener, parse_protocol_map
 from tidelog.config.settings import listeners, node, quorum
 from tidelog.config.values import Values
+from tidelog.model.lazy_dataclass import dataclass
 
 BROKER_ROLE = "broker"
 CONTROLLER_ROLE = "controller"

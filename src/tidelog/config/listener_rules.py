@@ -3,11 +3,12 @@
 import ipaddress
 from collections.abc import Iterator
 
-from tidelog.config.endpoints import WILDCARD_HOST, Listener
+from tidelog.config import unserved
+from tidelog.config.endpoints import WILDCARD_HOST, Listener, SecurityProtocol
 from tidelog.config.listener_plan import plan_listeners
 from tidelog.config.problems import Problem
 from tidelog.config.rules import Rule, violation
-from tidelog.config.settings import listeners, sasl
+from tidelog.config.settings import listeners
 from tidelog.config.values import Values
 
 
@@ -37,6 +38,16 @@ def protocols_are_known(values: Values) -> Iterator[Problem]:
         unmapped = [listener.name for listener in named or () if listener.name not in plan.protocols]
         if unmapped:
             yield violation(values, setting, f"{unmapped[0]} is not in listener.security.protocol.map")
+
+
+def listeners_are_served(values: Values) -> Iterator[Problem]:
+    """Only PLAINTEXT is: a listener that was to encrypt or to ask for a login must not open without."""
+    plan = plan_listeners(values)
+    for name in plan.names:
+        protocol = plan.protocols.get(name)
+        if protocol and protocol is not SecurityProtocol.PLAINTEXT:
+            reason = unserved.NOT_PLAINTEXT.format(listener=name, protocol=protocol.value)
+            yield violation(values, listeners.LISTENERS, reason, unserved.PLAINTEXT_INSTEAD)
 
 
 def clients_have_a_listener(values: Values) -> Iterator[Problem]:
@@ -93,20 +104,6 @@ def early_listeners_exist(values: Values) -> Iterator[Problem]:
         )
 
 
-def brokers_can_log_in(values: Values) -> Iterator[Problem]:
-    plan = plan_listeners(values)
-    protocol = plan.protocols.get(plan.inter_broker_name)
-    enabled = values.for_listener(sasl.SASL_ENABLED_MECHANISMS, plan.inter_broker_name)
-    mechanism = values.get(sasl.SASL_MECHANISM_INTER_BROKER_PROTOCOL)
-    if protocol and protocol.uses_sasl and mechanism not in enabled:
-        yield violation(
-            values,
-            sasl.SASL_MECHANISM_INTER_BROKER_PROTOCOL,
-            f"not enabled on listener {plan.inter_broker_name}",
-            f"one of {', '.join(enabled)}",
-        )
-
-
 def _ip_version(host: str) -> int:
     """4, 6, or 0 for a name (or every interface)."""
     try:
@@ -119,11 +116,11 @@ LISTENER_RULES: tuple[Rule, ...] = (
     names_are_distinct,
     ports_are_distinct,
     protocols_are_known,
+    listeners_are_served,
     clients_have_a_listener,
     advertised_listeners_exist,
     advertised_hosts_can_be_reached,
     brokers_have_a_listener,
     one_way_to_name_the_brokers_listener,
     early_listeners_exist,
-    brokers_can_log_in,
 )

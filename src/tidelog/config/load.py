@@ -1,23 +1,25 @@
 """From the text of a `server.properties` to a config, or to everything that is wrong with it at once.
 
 What keeps the node from starting is a problem; what does not is a warning: an unknown setting (with the name that was
-probably meant), one that is set twice, one without effect here, a choice that is allowed and rarely wise.
+probably meant), one that is set twice, one that is ignored without harm, a choice that is allowed and rarely wise.
+A setting that asks for what is not there is a problem (`Setting.refused`): nobody shall rely on it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 
-from tidelog.config.broker_config import BROKER_RULES, BrokerConfig, unknown_setting
+from tidelog.config.broker_config import BROKER_RULES, BrokerConfig, refusal, unknown_setting
 from tidelog.config.catalogue import BROKER, base_of
 from tidelog.config.layers import Layers
 from tidelog.config.listener_plan import plan_listeners
-from tidelog.config.problems import ConfigError, ConfigWarning, Notice, Problem, bad_value
+from tidelog.config.problems import ConfigError, ConfigWarning, Notice, Problem, bad_value, missing
 from tidelog.config.properties import MalformedProperty, Property, read_properties
 from tidelog.config.retired import RETIRED
 from tidelog.config.rules import run_rules, violation
 from tidelog.config.setting import InvalidValue, Setting
-from tidelog.config.settings import groups, node, sasl, tiered
+from tidelog.config.settings import groups, node, tiered
 from tidelog.config.values import Values
+from tidelog.model.lazy_dataclass import dataclass, field
 
 # Embedded and development nodes load these before anything else: nobody there waits for a fleet to start, and a second
 # consumer has its partitions in two or three seconds instead of ten to fifteen (a KIP-848 hand-over takes a heartbeat
@@ -29,8 +31,6 @@ DEVELOPMENT_PROPERTIES = {
     groups.GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS.name: "0",
 }
 
-SERVED_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-
 
 @dataclass(slots=True, frozen=True)
 class Loaded:
@@ -38,9 +38,15 @@ class Loaded:
     warnings: tuple[ConfigWarning, ...]
 
 
-def load_broker_config(text: str, origin: str = "server.properties") -> Loaded:
-    """The config that `text` describes; ConfigError lists everything that keeps it from being one."""
-    loading = _Loading(origin)
+def load_broker_config(
+    text: str, origin: str = "server.properties", must_be_known: Collection[str] = frozenset()
+) -> Loaded:
+    """The config that `text` describes; ConfigError lists everything that keeps it from being one.
+
+    An unknown name is a warning, as a file may be read by others too, but a problem for those of `must_be_known`: what
+    somebody just typed on a command line, or into a test, was typed for us.
+    """
+    loading = _Loading(origin, must_be_known)
     loading.take(list(read_properties(text)))
     loading.check_whole()
     if loading.problems:
@@ -53,6 +59,7 @@ class _Loading:
     """What has been understood of a file so far."""
 
     origin: str
+    must_be_known: Collection[str] = ()
     static: dict[str, str] = field(default_factory=dict)
     values: dict[str, object] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
@@ -76,7 +83,13 @@ class _Loading:
         self.share_node_id()
         for name in self.static:
             if BROKER.get(base_of(name) or name) is None and not name.startswith(self.passed_through()):
-                self.warn(Notice.UNKNOWN, _unknown(name))
+                self.take_unknown(name)
+
+    def take_unknown(self, name: str) -> None:
+        if name in self.must_be_known:
+            self.complain(_unknown(name), name)
+        else:
+            self.warn(Notice.UNKNOWN, _unknown(name))
 
     def take_one(self, name: str, text: str) -> None:
         base = base_of(name)
@@ -85,7 +98,7 @@ class _Loading:
             # Kept, as Kafka does: a plug-in may read it.
             self.static[name] = text
         elif setting.dynamic_only:
-            self.warn(Notice.NO_EFFECT, Problem(name, "can only be set on a running cluster; ignored"))
+            self.warn(Notice.HARMLESS, Problem(name, "can only be set on a running cluster; ignored"))
         else:
             self.take_known(name, text, setting, is_base=base is None)
 
@@ -96,13 +109,18 @@ class _Loading:
             self.values.pop(name, None)
             self.complain(bad_value(setting, text, str(error)), name)
             return
+        reason = refusal(setting, value, is_base=is_base)
+        if reason:
+            self.values.pop(name, None)
+            self.complain(missing(setting, name, text, reason), name)
+            return
         self.static[name] = text
         if is_base:
             self.values[name] = value
         elif not setting.per_listener:
-            self.warn(Notice.NO_EFFECT, Problem(name, f"{setting.name} cannot be set for one listener; ignored"))
-        if setting.no_effect:
-            self.warn(Notice.NO_EFFECT, Problem(name, f"no effect here: {setting.no_effect}"))
+            self.warn(Notice.HARMLESS, Problem(name, f"{setting.name} cannot be set for one listener; ignored"))
+        if setting.harmless:
+            self.warn(Notice.HARMLESS, Problem(name, f"ignored: {setting.harmless}"))
 
     def share_node_id(self) -> None:
         """`broker.id` is the older name of `node.id`: either stands for both."""
@@ -118,7 +136,7 @@ class _Loading:
         values = Values(self.values, Layers(static=self.static))
         for problem in run_rules(BROKER_RULES, values):
             self.complain(problem, problem.name)
-        for problem in run_rules((_unserved_mechanisms, _short_sessions, _unknown_listeners), values):
+        for problem in run_rules((_short_sessions, _unknown_listeners), values):
             self.warn(Notice.UNWISE, problem)
 
     def passed_through(self) -> tuple[str, ...]:
@@ -139,18 +157,6 @@ def _unknown(name: str) -> Problem:
     if name in RETIRED:
         return Problem(name, f"no longer a setting since Kafka 4.0; {RETIRED[name]}")
     return unknown_setting(name, BROKER)
-
-
-def _unserved_mechanisms(values: Values) -> Iterator[Problem]:
-    plan = plan_listeners(values)
-    for name in plan.names:
-        protocol = plan.protocols.get(name)
-        if protocol is None or not protocol.uses_sasl:
-            continue
-        enabled = values.for_listener(sasl.SASL_ENABLED_MECHANISMS, name)
-        for mechanism in (each for each in enabled if each not in SERVED_MECHANISMS):
-            reason = f"{mechanism} is not served on listener {name}; served: {', '.join(SERVED_MECHANISMS)}"
-            yield violation(values, sasl.SASL_ENABLED_MECHANISMS, reason)
 
 
 def _short_sessions(values: Values) -> Iterator[Problem]:

@@ -89,6 +89,13 @@ def the_classic_protocol_stays(values: Values) -> Iterator[Problem]:
         yield violation(values, groups.GROUP_COORDINATOR_REBALANCE_PROTOCOLS, "classic cannot be turned off")
 
 
+def group_protocols_are_served(values: Values) -> Iterator[Problem]:
+    """`streams` is part of Kafka's default and asks for nothing; `share` has to be asked for."""
+    if "share" in values.get(groups.GROUP_COORDINATOR_REBALANCE_PROTOCOLS):
+        reason = "share groups are not served yet, and a share consumer would be turned away"
+        yield violation(values, groups.GROUP_COORDINATOR_REBALANCE_PROTOCOLS, reason, "a list of classic, consumer")
+
+
 def cordoned_directories_exist(values: Values) -> Iterator[Problem]:
     cordoned = values.get(log.CORDONED_LOG_DIRS)
     known = values.get(log.LOG_DIRS) or values.get(log.LOG_DIR)
@@ -109,5 +116,6 @@ NODE_RULES: tuple[Rule, ...] = (
     controllers_alone_serve_no_clients,
     controller_protocols_are_known,
     the_classic_protocol_stays,
+    group_protocols_are_served,
     cordoned_directories_exist,
 )

@@ -2,12 +2,12 @@
 setting, what was given, why it will not do, and what would."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
 from tidelog.config.password import HIDDEN
 from tidelog.config.setting import Setting
 from tidelog.model.errors import ErrorCode
+from tidelog.model.lazy_dataclass import dataclass
 
 _GIVEN_MAX = 200
 
@@ -35,7 +35,7 @@ class Notice(Enum):
 
     UNKNOWN = "unknown"
     REPEATED = "repeated"
-    NO_EFFECT = "no effect"
+    HARMLESS = "harmless"
     UNWISE = "unwise"
 
 
@@ -48,6 +48,21 @@ class ConfigWarning:
 
     def __str__(self) -> str:
         return str(self.problem)
+
+
+def sum_up(warnings: Iterable[ConfigWarning]) -> list[str]:
+    """A line for each warning, and one for all the settings that are ignored without harm."""
+    lines: list[str] = []
+    harmless: list[str] = []
+    for warning in warnings:
+        if warning.notice is Notice.HARMLESS:
+            harmless.append(warning.problem.name)
+        else:
+            lines.append(str(warning.problem))
+    if harmless:
+        names = ", ".join(dict.fromkeys(harmless))
+        lines.append(f"ignored, which is harmless (docs/reference/config.md says why of each): {names}")
+    return lines
 
 
 class ConfigError(ValueError):
@@ -64,6 +79,11 @@ def shown(setting: Setting[object] | None, text: str) -> str:
     if setting is None or setting.is_sensitive:
         return HIDDEN
     return text if len(text) <= _GIVEN_MAX else f"{text[:_GIVEN_MAX]}..."
+
+
+def missing(setting: Setting[object], name: str, text: str, reason: str) -> Problem:
+    """`name` asks for what is not there: `reason` is the setting's own."""
+    return Problem(name, reason, shown(setting, text))
 
 
 def bad_value(setting: Setting[object], text: str, reason: str) -> Problem:

@@ -8,7 +8,8 @@ Java's: a file whose last line is a backslash and nothing else does not end in a
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from tidelog.model.lazy_dataclass import dataclass
 
 _BLANKS = " \t\f"
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}

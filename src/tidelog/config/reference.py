@@ -16,8 +16,18 @@ _INTRO = """\
 <!-- Rendered by `python -m tidelog.config.reference` from src/tidelog/config/settings. Do not edit. -->
 
 Tidelog reads an unmodified `server.properties` of Kafka 4.3: the same names, types, defaults and limits. Where it
-differs on purpose, the setting says so under **Differs**. A setting that is known but does nothing here says why under
-**No effect**; it is accepted, so that a stock file loads.
+differs on purpose, the setting says so under **Differs**. What becomes of a setting that you set is in its column
+*Support*:
+
+| Support | What it means |
+|---|---|
+| honoured | the node acts on it |
+| harmless | it is ignored, and nothing that anybody relies on is missing |
+| refused | it asks for protection or behaviour that is not there yet, and the node does not start with it |
+
+A harmless setting says why it is; a node lists those that its file sets when it starts. A refused one says what is
+missing and what to do; a dynamic change to it is refused with INVALID_CONFIG. Its default, and no value at all, ask for
+nothing and are accepted.
 
 | Scope | Where it is set, and when it may change |
 |---|---|
@@ -32,10 +42,15 @@ A value is looked up in this order: the topic or group, this broker (dynamic), a
 `server.properties`, the default. DescribeConfigs tells which of them it was.
 
 A setting marked *per listener* may be set for one listener, as `listener.name.<listener>.<setting>`, and those that
-belong to a SASL mechanism as `listener.name.<listener>.<mechanism>.<setting>`, all in lower case.
+belong to a SASL mechanism as `listener.name.<listener>.<mechanism>.<setting>`, all in lower case. Such names are
+refused or ignored as their settings are; no setting is honoured for one listener alone yet.
 
 A bad value is refused with file, line, what was given and what is valid; all of them at once. An unknown setting is a
-warning with the name that was probably meant. Dynamic changes to a name that nobody knows are refused.
+warning with the name that was probably meant; on the command line (`--override`), in the testing kit and as a dynamic
+change it is refused.
+
+A refused setting that is already in the metadata log (an Apache controller wrote it, or an earlier version) is left
+out, and the node says so in an error line whenever it starts: only a running node can take it out.
 """
 
 
@@ -67,7 +82,8 @@ def _section(section: SectionOfSettings) -> Iterator[str]:
 def _entry(setting: Setting[Any]) -> str:
     prefix = _ANCHOR_PREFIXES.get(setting.scope, "")
     lines = [f'### <a id="{prefix}{setting.name}"></a>`{setting.name}`\n', f"{setting.doc}\n"]
-    lines += ["| Type | Default | Valid | Scope |", "|---|---|---|---|", f"| {' | '.join(_facts(setting))} |", ""]
+    lines += ["| Type | Default | Valid | Scope | Support |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(_facts(setting))} |", ""]
     lines += [f"**{label}:** {text}\n" for label, text in _notes(setting) if text]
     return "\n".join(lines)
 
@@ -76,11 +92,12 @@ def _entry(setting: Setting[Any]) -> str:
 _ANCHOR_PREFIXES = {Scope.TOPIC: "topic-", Scope.GROUP: "group-", Scope.CLIENT_METRICS: "client-metrics-"}
 
 
-def _facts(setting: Setting[Any]) -> tuple[str, str, str, str]:
+def _facts(setting: Setting[Any]) -> tuple[str, ...]:
     scope = setting.scope.value + (", per listener" if setting.per_listener else "")
     if setting.dynamic_only:
         scope += ", only dynamically"
-    return setting.kind.type.name.lower(), _default(setting), setting.valid.replace("|", "\\|"), scope
+    valid = setting.valid.replace("|", "\\|")
+    return setting.kind.type.name.lower(), _default(setting), valid, scope, setting.support.value
 
 
 def _default(setting: Setting[Any]) -> str:
@@ -98,7 +115,8 @@ def _default(setting: Setting[Any]) -> str:
 def _notes(setting: Setting[Any]) -> Iterator[tuple[str, str]]:
     yield "Falls back to", ", then ".join(_fallback(each.setting.name, each.factor) for each in setting.synonyms)
     yield "In order", ", then ".join(f"`{name}`" for name in setting.family)
-    yield "No effect", setting.no_effect
+    yield "Harmless", setting.harmless
+    yield "Refused", setting.refused
     yield "Differs", setting.differs
 
 

@@ -5,12 +5,12 @@ dynamic updates, redaction and the reference page.
 compared by identity: `compression.type` of a broker and of a topic are two settings.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypedDict, TypeVar, Unpack, cast
 
 from tidelog.config.kinds import ConfigType, Kind
 from tidelog.config.validators import Validator
+from tidelog.model.lazy_dataclass import dataclass
 
 V = TypeVar("V")
 
@@ -25,6 +25,17 @@ class Scope(Enum):
     TOPIC = "topic"
     GROUP = "group"
     CLIENT_METRICS = "client metrics"
+
+
+class Support(Enum):
+    """What becomes of a setting that somebody sets."""
+
+    # The node acts on it.
+    HONOURED = "honoured"
+    # Ignored, without anybody missing anything; the node lists those that are set when it starts.
+    HARMLESS = "harmless"
+    # It asks for protection or behaviour that is not there: the node does not start, and says what is missing.
+    REFUSED = "refused"
 
 
 class Importance(Enum):
@@ -58,11 +69,15 @@ class Setting(Generic[V]):
     synonyms: tuple[Synonym, ...] = ()
     # Broker settings that say the same in another unit, this one included; the first that is set counts.
     family: tuple[str, ...] = ()
-    # Known so that a stock file loads, but without effect, and why.
-    no_effect: str = ""
+    # Why ignoring it is harmless. Known so that a stock file loads.
+    harmless: str = ""
+    # What is missing, and what to do instead: any value but the default, or none at all, is refused.
+    refused: str = ""
     # Where we differ from Kafka on purpose, and why.
     differs: str = ""
     required: bool = False
+    # Kafka lets it be changed while the broker runs; here that takes a restart, and a dynamic change is refused.
+    restart_only: bool = False
     # May be set for one listener, as listener.name.<listener>.<name>.
     per_listener: bool = False
     # Only to be set on a running cluster, never in a file.
@@ -73,6 +88,17 @@ class Setting(Generic[V]):
     @property
     def is_sensitive(self) -> bool:
         return self.kind.type is ConfigType.PASSWORD
+
+    @property
+    def support(self) -> Support:
+        if self.refused:
+            return Support.REFUSED
+        return Support.HARMLESS if self.harmless else Support.HONOURED
+
+    def refusal(self, value: V) -> str:
+        """Why `value` is refused, whatever its form; "" where it is not, because it asks for nothing."""
+        is_off = value == self.default or value is None or self.format(value) == ""
+        return "" if is_off else self.refused.removesuffix(".")
 
     @property
     def valid(self) -> str:
@@ -109,8 +135,10 @@ class Facts(TypedDict, total=False):
     scope: Scope
     synonyms: tuple[Synonym, ...]
     family: tuple[str, ...]
-    no_effect: str
+    harmless: str
+    refused: str
     differs: str
+    restart_only: bool
     per_listener: bool
     dynamic_only: bool
     internal: bool

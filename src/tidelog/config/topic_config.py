@@ -1,30 +1,27 @@
 """The configuration of one topic, resolved once into plain attributes: the log reads them at every append."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from tidelog.config.layers import ConfigSource, Layers, resolve_override
 from tidelog.config.setting import Setting
 from tidelog.config.settings import topic
+from tidelog.model.lazy_dataclass import dataclass
 
 V = TypeVar("V")
 
-# local.retention.*: as much as retention.* says.
-SAME_AS_RETENTION = -2
 UNLIMITED = -1
 
 
 @dataclass(slots=True)
 class TopicConfig:
-    """Named as the settings are, dots turned to underscores."""
+    """Those that are honoured, named as the settings are, dots turned to underscores."""
 
     segment_bytes: int
     segment_ms: int
     segment_jitter_ms: int
     segment_index_bytes: int
     index_interval_bytes: int
-    preallocate: bool
     file_delete_delay_ms: int
     cleanup_policy: tuple[str, ...]
     retention_ms: int
@@ -45,13 +42,6 @@ class TopicConfig:
     compression_zstd_level: int
     min_insync_replicas: int
     unclean_leader_election_enable: bool
-    leader_replication_throttled_replicas: tuple[str, ...]
-    follower_replication_throttled_replicas: tuple[str, ...]
-    remote_storage_enable: bool
-    local_retention_ms: int
-    local_retention_bytes: int
-    remote_log_copy_disable: bool
-    remote_log_delete_on_disable: bool
     internal_segment_bytes: int | None
 
     @property
@@ -72,14 +62,6 @@ class TopicConfig:
         """A compacted topic cannot keep a segment open beyond the lag it promises."""
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacts else self.segment_ms
 
-    @property
-    def local_retention_ms_max(self) -> int:
-        return self.retention_ms if self.local_retention_ms == SAME_AS_RETENTION else self.local_retention_ms
-
-    @property
-    def local_retention_bytes_max(self) -> int:
-        return self.retention_bytes if self.local_retention_bytes == SAME_AS_RETENTION else self.local_retention_bytes
-
 
 def resolve_topic_config(overrides: Mapping[str, str], layers: Layers) -> TopicConfig:
     """The overrides of a topic over what its broker says. Their text must be valid."""
@@ -93,7 +75,6 @@ def resolve_topic_config(overrides: Mapping[str, str], layers: Layers) -> TopicC
         segment_jitter_ms=read(topic.SEGMENT_JITTER_MS),
         segment_index_bytes=read(topic.SEGMENT_INDEX_BYTES),
         index_interval_bytes=read(topic.INDEX_INTERVAL_BYTES),
-        preallocate=read(topic.PREALLOCATE),
         file_delete_delay_ms=read(topic.FILE_DELETE_DELAY_MS),
         cleanup_policy=read(topic.CLEANUP_POLICY),
         # A broker may say any negative number for "never".
@@ -115,12 +96,5 @@ def resolve_topic_config(overrides: Mapping[str, str], layers: Layers) -> TopicC
         compression_zstd_level=read(topic.COMPRESSION_ZSTD_LEVEL),
         min_insync_replicas=read(topic.MIN_INSYNC_REPLICAS),
         unclean_leader_election_enable=read(topic.UNCLEAN_LEADER_ELECTION_ENABLE),
-        leader_replication_throttled_replicas=read(topic.LEADER_REPLICATION_THROTTLED_REPLICAS),
-        follower_replication_throttled_replicas=read(topic.FOLLOWER_REPLICATION_THROTTLED_REPLICAS),
-        remote_storage_enable=read(topic.REMOTE_STORAGE_ENABLE),
-        local_retention_ms=read(topic.LOCAL_RETENTION_MS),
-        local_retention_bytes=read(topic.LOCAL_RETENTION_BYTES),
-        remote_log_copy_disable=read(topic.REMOTE_LOG_COPY_DISABLE),
-        remote_log_delete_on_disable=read(topic.REMOTE_LOG_DELETE_ON_DISABLE),
         internal_segment_bytes=read(topic.INTERNAL_SEGMENT_BYTES),
     )

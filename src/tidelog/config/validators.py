@@ -3,8 +3,9 @@ an error message and the reference page show."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from tidelog.model.lazy_dataclass import dataclass
 
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -63,11 +64,6 @@ def all_of(*choices: str, empty: bool = True) -> Validator[tuple[str, ...]]:
 
     words = f"a list of {', '.join(choices)}" + ("" if empty else ", not empty")
     return Validator(words, check)
-
-
-def refused(reason: str) -> Validator[str]:
-    """Whatever is set, it cannot be honoured, and going on without it would not be safe."""
-    return Validator(f"not to be set: {reason}", lambda _value: "cannot be honoured")
 
 
 def _blank(values: tuple[str, ...], empty: bool) -> str:

@@ -35,17 +35,12 @@ class Values:
         """Whether anybody set it, to its default or to anything else."""
         return self.layers.find(setting.name) is not None
 
-    def for_listener(self, setting: Setting[V], listener: str, mechanism: str = "") -> V:
-        """The value for one listener (and mechanism): `listener.name.<listener>.[<mechanism>.]<name>`, or the base."""
-        prefix = f"listener.name.{listener.lower()}."
-        names = [f"{prefix}{mechanism.lower()}.{setting.name}"] if mechanism else []
-        for name in [*names, f"{prefix}{setting.name}"]:
-            found = self.layers.find(name)
-            if found:
-                return setting.parse(found[1])
-        return self.get(setting)
-
 
 def resolve_values(settings: Mapping[str, Setting[Any]], layers: Layers) -> Values:
     """Every value of text that is known to be valid."""
-    return Values({name: resolve_broker(setting, layers).value for name, setting in settings.items()}, layers)
+    values = {name: setting.default for name, setting in settings.items()}
+    for layer in (layers.static, layers.cluster, layers.broker):  # few settings are set, and few of them twice
+        for name in layer:
+            if name in settings:
+                values[name] = resolve_broker(settings[name], layers).value
+    return Values(values, layers)

@@ -15,7 +15,8 @@ from tidelog.config import (
     alter_topic,
 )
 from tidelog.config.catalogue import CLIENT_METRICS
-from tidelog.config.settings import client_metrics, log
+from tidelog.config.setting import InvalidValue
+from tidelog.config.settings import log
 from tidelog.controller.config_records import MIN_INSYNC_REPLICAS
 from tidelog.controller.state import ALL_BROKERS, ControllerState
 from tidelog.controller.topic_names import check_topic_name
@@ -25,7 +26,9 @@ from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.protocol.messages.create_topics import CreatableTopic
 
 VALUE_LENGTH_MAX = 32767
+SETTINGS_MAX = 1_000  # of one resource in one request: twice as many as Kafka knows of all kinds
 CORDONED_LOG_DIRS = log.CORDONED_LOG_DIRS.name
+INTERVAL_MS = "interval.ms"  # of a subscription to client metrics
 _ALTERABLE = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
 
 Overrides = Mapping[str, str]
@@ -49,6 +52,14 @@ def find_resource(type_number: int, name: str) -> ConfigResource:
 def _check_broker_name(name: str) -> None:
     if name and not (name.isascii() and name.isdigit() and str(int(name[:11])) == name):
         raise ApiError(ErrorCode.INVALID_REQUEST, f"{name[:80]!r} is no broker id")
+
+
+def check_settings_count(count: int) -> None:
+    """ApiError where a resource is given more settings than any has: each of them would be looked at, compared with
+    all known names and told of, in one turn of the loop."""
+    if count > SETTINGS_MAX:
+        text = f"{count} settings for one resource; no resource has more than {SETTINGS_MAX}"
+        raise ApiError(ErrorCode.INVALID_CONFIG, text)
 
 
 def check_exists(state: ControllerState, resource: ConfigResource) -> None:
@@ -95,7 +106,13 @@ def _alter_client_metrics(current: Overrides, alterations: Iterable[Alteration])
 
 
 def _is_out_of_range(name: str, given: str | None) -> bool:
-    return name == client_metrics.INTERVAL_MS.name and (given or "").lstrip("-").isdigit()
+    if name != INTERVAL_MS or not (given or "").lstrip("-").isdigit():
+        return False
+    try:
+        CLIENT_METRICS[INTERVAL_MS].parse(given or "")
+    except InvalidValue:
+        return True
+    return False
 
 
 def check_changes(state: ControllerState, resource: ConfigResource, changes: Changes, *, is_forwarded: bool) -> None:
@@ -141,6 +158,7 @@ def _entries(text: str | None) -> list[str]:
 
 def settings_of_new_topic(state: ControllerState, topic: CreatableTopic) -> Overrides:
     """What a topic is created with. A setting that is there twice has its last value, as in Kafka."""
+    check_settings_count(len(topic.configs))
     given = {config.name: config.value for config in topic.configs}
     nulls = [name for name, value in given.items() if value is None]
     if nulls:

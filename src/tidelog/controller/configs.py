@@ -8,8 +8,15 @@ from typing import Any, TypeVar
 
 from tidelog.config import Alteration, AlterOp, ConfigError
 from tidelog.controller.config_records import change_records
-from tidelog.controller.config_resources import Changes, alter, check_changes, check_exists, find_resource
-from tidelog.controller.results import RECORDS_MAX, Outcome, Record, Result, Slices, Steps
+from tidelog.controller.config_resources import (
+    Changes,
+    alter,
+    check_changes,
+    check_exists,
+    check_settings_count,
+    find_resource,
+)
+from tidelog.controller.results import RECORDS_MAX, SLICE, Outcome, Record, Result, Slices, Steps
 from tidelog.controller.state import ControllerState
 from tidelog.metadata.configs import ConfigResource, ResourceType
 from tidelog.model.errors import ApiError, ErrorCode
@@ -21,6 +28,7 @@ _SLICE = 10
 
 Asked = whole.AlterConfigsResource | incremental.AlterConfigsResource
 R = TypeVar("R", bound=Asked)
+T = TypeVar("T")
 
 
 def incremental_alter_configs(
@@ -30,10 +38,7 @@ def incremental_alter_configs(
         return _incremental_changes(state, resource, asked)
 
     outcomes = yield from _alter_all(state, request.resources, changes, is_forwarded)
-    rows = [
-        incremental.AlterConfigsResourceResponse(**_row(asked, outcome))
-        for asked, outcome in zip(request.resources, outcomes, strict=True)
-    ]
+    rows = yield from _rows(incremental.AlterConfigsResourceResponse, request.resources, outcomes)
     response = incremental.IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=rows)
     return Result([] if request.validate_only else _all_records(outcomes), response)
 
@@ -43,10 +48,7 @@ def replace_configs(state: ControllerState, request: whole.AlterConfigsRequest, 
         return _whole_changes(state, resource, asked)
 
     outcomes = yield from _alter_all(state, request.resources, changes, is_forwarded)
-    rows = [
-        whole.AlterConfigsResourceResponse(**_row(asked, outcome))
-        for asked, outcome in zip(request.resources, outcomes, strict=True)
-    ]
+    rows = yield from _rows(whole.AlterConfigsResourceResponse, request.resources, outcomes)
     response = whole.AlterConfigsResponse(throttle_time_ms=0, responses=rows)
     return Result([] if request.validate_only else _all_records(outcomes), response)
 
@@ -85,9 +87,11 @@ def _alter_all(
     state: ControllerState, resources: Sequence[R], changes: Callable[[ConfigResource, R], Changes], is_forwarded: bool
 ) -> Slices[list[Outcome]]:
     times: dict[tuple[int, str], int] = {}
-    for asked in resources:
+    for count, asked in enumerate(resources, 1):
         key = (asked.resource_type, asked.resource_name)
         times[key] = times.get(key, 0) + 1
+        if count % SLICE == 0:
+            yield
     outcomes: list[Outcome] = []
     for asked in resources:
         is_repeated = times[asked.resource_type, asked.resource_name] > 1
@@ -107,6 +111,7 @@ def _alter_one(
 ) -> Outcome:
     try:
         resource = find_resource(asked.resource_type, asked.resource_name)
+        check_settings_count(len(asked.configs))
         found = changes(resource, asked)
         check_changes(state, resource, found, is_forwarded=is_forwarded)
         check_exists(state, resource)
@@ -121,10 +126,17 @@ def _all_records(outcomes: list[Outcome]) -> list[Record]:
     return [record for outcome in outcomes for record in outcome.records]
 
 
-def _row(asked: Asked, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "error_code": outcome.code,
-        "error_message": outcome.message,
-        "resource_type": asked.resource_type,
-        "resource_name": asked.resource_name,
-    }
+def _rows(make: Callable[..., T], resources: Sequence[Asked], outcomes: list[Outcome]) -> Slices[list[T]]:
+    rows: list[T] = []
+    for asked, outcome in zip(resources, outcomes, strict=True):
+        rows.append(
+            make(
+                error_code=outcome.code,
+                error_message=outcome.message,
+                resource_type=asked.resource_type,
+                resource_name=asked.resource_name,
+            )
+        )
+        if len(rows) % SLICE == 0:
+            yield
+    return rows

@@ -25,11 +25,13 @@ from tidelog.controller.partitions import create_partitions
 from tidelog.controller.producer_ids import allocate_producer_ids
 from tidelog.controller.registration import register_broker, unregister_broker
 from tidelog.controller.results import ControllerRequest, Result, Steps
+from tidelog.controller.shortage import only_adds
 from tidelog.controller.state import ControllerState
 from tidelog.controller.topic_deletion import delete_topics
 from tidelog.controller.topics import create_topics
 from tidelog.metadata.image import MetadataView
 from tidelog.metadata.record_framing import MetadataRecord
+from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.ports.entropy import Entropy
 from tidelog.protocol.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from tidelog.protocol.messages.alter_configs import AlterConfigsRequest
@@ -55,10 +57,12 @@ class Controller:
         *,
         kraft_version: int = 0,
         quorum_node_ids: Sequence[int] = (),
+        shortage: Callable[[], str | None] = lambda: None,
     ) -> None:
         """`config` is the node's own, without dynamic layers: those come from the metadata. `end_offset` tells which
-        offset the next record will get.
+        offset the next record will get; `shortage`, why the log has room for the most necessary only, if so.
         """
+        self._shortage = shortage
         self._state = ControllerState(config, entropy, cluster_id, end_offset)
         self._state.kraft_version = kraft_version
         if quorum_node_ids:
@@ -86,10 +90,21 @@ class Controller:
         """Fences one broker that was silent too long. Its result has no response; look at `deadline` again after it."""
         return fence_expired(self._state, now_ms)
 
+    def hear(self, request: Any) -> Callable[[int], None] | None:
+        """A request has arrived, and waits. For a heartbeat: what to call, with the time, when it is answered;
+        its sender is not silent before."""
+        message = request.message if isinstance(request, ControllerRequest) else request
+        if not isinstance(message, BrokerHeartbeatRequest):
+            return None
+        sessions, broker_id, epoch = self._state.sessions, message.broker_id, message.broker_epoch
+        sessions.owe_answer(broker_id)
+        return lambda now_ms: sessions.answered(broker_id, epoch, now_ms)
+
     def handle(self, now_ms: int, request: Any) -> Result | Steps:
-        if isinstance(request, ControllerRequest):
-            return self._handle(now_ms, request.message, request)
-        return self._handle(now_ms, request, ControllerRequest(request))
+        asked = request if isinstance(request, ControllerRequest) else ControllerRequest(request)
+        if only_adds(asked.message) and (reason := self._shortage()) is not None:
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, reason)
+        return self._handle(now_ms, asked.message, asked)
 
     def _handle(self, now_ms: int, message: Any, request: ControllerRequest) -> Result | Steps:
         state = self._state

@@ -5,7 +5,7 @@ While the records are being made the metadata still shows the broker as it was, 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidelog.controller.partition_changes import ElectionRules, change_partition
 from tidelog.controller.results import SLICE, Record, Slices
@@ -14,6 +14,7 @@ from tidelog.metadata.record_versions import record_version
 from tidelog.metadata.records.topics import PartitionChangeRecord
 from tidelog.metadata.topics import NO_LEADER, Partition
 from tidelog.model.ids import TopicIdPartition, Uuid
+from tidelog.model.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, frozen=True)

@@ -5,7 +5,6 @@ metadata.version goes down only where no record changed its form in between, sin
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 
 from tidelog.config.settings import replication
@@ -26,6 +25,7 @@ from tidelog.metadata.record_versions import CONTROLLER_REGISTRATION_FROM
 from tidelog.metadata.records.cluster import FeatureLevelRecord
 from tidelog.metadata.records.transactions import NoOpRecord
 from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.protocol.messages.update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,
@@ -36,6 +36,7 @@ from tidelog.protocol.messages.update_features import (
 # The metadata.versions that brought records, or fields, that the one before could not read.
 RECORDS_CHANGED_AT = (8, 11, 13, 14, 15, 17, 23, 30)
 _NOT_SUPPORTED = VersionRange(0, 0)
+UPDATES_MAX = 1_000  # in one request: all or none of them, so they are one step; Kafka knows a handful of features
 
 
 class UpgradeType(IntEnum):
@@ -53,6 +54,10 @@ class _Update:
 
 
 def update_features(state: ControllerState, request: UpdateFeaturesRequest) -> Result:
+    if len(request.feature_updates) > UPDATES_MAX:
+        message = f"no feature was updated: {len(request.feature_updates)} were asked for, {UPDATES_MAX} are the most"
+        code = ErrorCode.INVALID_REQUEST
+        return Result([], UpdateFeaturesResponse(throttle_time_ms=0, error_code=code, error_message=message))
     # Of a feature that is there twice the last counts, as in Kafka.
     asked = {update.feature: update for update in request.feature_updates}
     levels = {**dict(state.metadata.features.items()), **{name: each.max_version_level for name, each in asked.items()}}

@@ -9,12 +9,12 @@ records, the ISR is then that leader alone and it is marked as recovering.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 
 from tidelog.metadata.records.topics import PartitionChangeRecord
 from tidelog.metadata.topics import NO_LEADER, LeaderRecoveryState, Partition
 from tidelog.model.ids import Uuid
+from tidelog.model.lazy_dataclass import dataclass, field
 
 Ids = tuple[int, ...]
 NO_LEADER_CHANGE = -2

@@ -17,8 +17,12 @@ def create_partitions(state: ControllerState, request: CreatePartitionsRequest) 
     asked: dict[str, list[CreatePartitionsTopic]] = {}
     for topic in request.topics:
         asked.setdefault(topic.name, []).append(topic)
-    twice = [name for name, topics in asked.items() if len(topics) > 1]
-    results = [_result(name, ErrorCode.INVALID_REQUEST, "there twice in one request") for name in twice]
+        yield
+    results: list[CreatePartitionsTopicResult] = []
+    for name, topics in asked.items():
+        if len(topics) > 1:
+            results.append(_result(name, ErrorCode.INVALID_REQUEST, "there twice in one request"))
+        yield
     records: list[Record] = []
     for name, topics in asked.items():
         if len(topics) > 1:

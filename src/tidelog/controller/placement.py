@@ -7,10 +7,10 @@ brokers the order is shuffled, or the same brokers would always follow the same 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.ports.entropy import Entropy
 
 NOBODY = -1

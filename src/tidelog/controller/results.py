@@ -6,11 +6,11 @@ Work that grows with the number of partitions is a generator: at each `yield` th
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from tidelog.model.decisions import Record, Result
+from tidelog.model.decisions import Record, Result, finish
 from tidelog.model.errors import ApiError, ErrorCode
+from tidelog.model.lazy_dataclass import dataclass, field
 
 __all__ = ["RECORDS_MAX", "SLICE", "ControllerRequest", "Outcome", "Record", "Result", "Slices", "Steps", "finish"]
 
@@ -49,15 +49,3 @@ class Outcome:
     @classmethod
     def refused(cls, error: ApiError) -> "Outcome":
         return cls(error.code, error.message)
-
-
-def finish(work: Result | Steps) -> Result:
-    """The result, with no turn given back in between: for tests, tools, and whoever has nobody waiting."""
-    if isinstance(work, Result):
-        return work
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: Result = end.value
-            return result

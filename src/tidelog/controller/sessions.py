@@ -2,9 +2,13 @@
 
 It is not in the log, so a new controller starts by presuming that every unfenced broker is alive; one that does not
 heartbeat within its session is then fenced like any other.
+
+A broker waits for the answer to a heartbeat before it sends the next. While the controller owes one, the broker is not
+silent, however long that takes: to unfence a broker with ten thousand partitions may take longer than a session, and
+fencing it again for that would go on for ever.
 """
 
-from dataclasses import dataclass
+from tidelog.model.lazy_dataclass import dataclass
 
 NEVER = -1
 
@@ -26,11 +30,12 @@ class Session:
 
 
 class Sessions:
-    __slots__ = ("_sessions", "_timeout_ms")
+    __slots__ = ("_sessions", "_timeout_ms", "_unanswered")
 
     def __init__(self, timeout_ms: int) -> None:
         self._timeout_ms = timeout_ms
         self._sessions: dict[int, Session] = {}
+        self._unanswered: dict[int, int] = {}  # heartbeats, by broker
 
     def presume(self, broker_id: int, epoch: int, now_ms: int) -> None:
         self._sessions[broker_id] = Session(epoch, now_ms, is_presumed=True)
@@ -46,6 +51,18 @@ class Sessions:
         self._sessions[broker_id] = session
         return session
 
+    def owe_answer(self, broker_id: int) -> None:
+        """A heartbeat has arrived, and waits for its turn."""
+        self._unanswered[broker_id] = self._unanswered.get(broker_id, 0) + 1
+
+    def answered(self, broker_id: int, epoch: int, now_ms: int) -> None:
+        """Silence counts from here on."""
+        self._unanswered[broker_id] -= 1
+        if not self._unanswered[broker_id]:
+            del self._unanswered[broker_id]
+        if self.get(broker_id, epoch) is not None:
+            self.touch(broker_id, epoch, now_ms)
+
     def get(self, broker_id: int, epoch: int) -> Session | None:
         session = self._sessions.get(broker_id)
         return session if session is not None and session.epoch == epoch else None
@@ -60,13 +77,17 @@ class Sessions:
     @property
     def deadline(self) -> int | None:
         """When the next session runs out, unless its broker is heard of before."""
-        first = next(iter(self._sessions.values()), None)
-        return None if first is None else self._ends_at_ms(first)
+        first = self._first()
+        return None if first is None else self._ends_at_ms(self._sessions[first])
 
     def next_expired(self, now_ms: int) -> int | None:
         """The broker whose session ran out longest ago."""
-        first = next(iter(self._sessions.items()), None)
-        return first[0] if first is not None and self._ends_at_ms(first[1]) <= now_ms else None
+        first = self._first()
+        return first if first is not None and self._ends_at_ms(self._sessions[first]) <= now_ms else None
+
+    def _first(self) -> int | None:
+        """The broker whose session will run out first."""
+        return next((broker_id for broker_id in self._sessions if broker_id not in self._unanswered), None)
 
     def _ends_at_ms(self, session: Session) -> int:
         return session.heard_at_ms + self._timeout_ms

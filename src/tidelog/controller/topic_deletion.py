@@ -1,7 +1,7 @@
 """DeleteTopics, by name or by id. One record a topic; its partitions and settings go with it in replay."""
 
 from tidelog.config.settings import node
-from tidelog.controller.results import Record, Result
+from tidelog.controller.results import Record, Result, Slices, Steps
 from tidelog.controller.state import ControllerState
 from tidelog.metadata.records.topics import RemoveTopicRecord
 from tidelog.model.errors import ErrorCode
@@ -17,27 +17,32 @@ from tidelog.protocol.messages.delete_topics import (
 _FIRST_WITH_DISABLED = 3
 
 
-def delete_topics(state: ControllerState, request: DeleteTopicsRequest, api_version: int | None = None) -> Result:
+def delete_topics(state: ControllerState, request: DeleteTopicsRequest, api_version: int | None = None) -> Steps:
     asked = [DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in request.topic_names] + request.topics
+    results: list[DeletableTopicResult] = []
     if not state.config.get(node.DELETE_TOPIC_ENABLE):
         is_old = api_version is not None and api_version < _FIRST_WITH_DISABLED
         code = ErrorCode.INVALID_REQUEST if is_old else ErrorCode.TOPIC_DELETION_DISABLED
-        message = "delete.topic.enable is off"
-        return _respond([_result(each.name, Uuid(each.topic_id), code, message) for each in asked], [])
-    malformed, names, ids = _sort_out(asked)
-    by_id, unknown_ids = _find_ids(state, ids)
-    by_name, unknown_names = _find_names(state, names, by_id, ids)
+        for each in asked:
+            results.append(_result(each.name, Uuid(each.topic_id), code, "delete.topic.enable is off"))
+            yield
+        return _respond(results, [])
+    names, ids = yield from _sort_out(asked, results)
+    by_id = yield from _find_ids(state, ids, results)
+    by_name = yield from _find_names(state, names, by_id, ids, results)
     deleted = {**by_id, **by_name}
-    results = [_result(name, topic_id) for topic_id, name in deleted.items()]
-    records: list[Record] = [(RemoveTopicRecord(topic_id=topic_id), 0) for topic_id in deleted]
-    return _respond([*malformed, *unknown_ids, *unknown_names, *results], records)
+    records: list[Record] = []
+    for topic_id, name in deleted.items():
+        results.append(_result(name, topic_id))
+        records.append((RemoveTopicRecord(topic_id=topic_id), 0))
+        yield
+    return _respond(results, records)
 
 
 def _sort_out(
-    asked: list[DeleteTopicState],
-) -> tuple[list["DeletableTopicResult"], dict[str, int], dict[Uuid, int]]:
-    """What cannot be meant, and how often each name and each id is asked for."""
-    malformed: list[DeletableTopicResult] = []
+    asked: list[DeleteTopicState], malformed: list[DeletableTopicResult]
+) -> Slices[tuple[dict[str, int], dict[Uuid, int]]]:
+    """How often each name and each id is asked for; what cannot be meant goes to `malformed`."""
     names: dict[str, int] = {}
     ids: dict[Uuid, int] = {}
     for each in asked:
@@ -52,12 +57,14 @@ def _sort_out(
         else:
             message = "neither a name nor an id was given"
             malformed.append(_result(None, ZERO_UUID, ErrorCode.INVALID_REQUEST, message))
-    return malformed, names, ids
+        yield
+    return names, ids
 
 
-def _find_ids(state: ControllerState, ids: dict[Uuid, int]) -> tuple[dict[Uuid, str], list[DeletableTopicResult]]:
+def _find_ids(
+    state: ControllerState, ids: dict[Uuid, int], refused: list[DeletableTopicResult]
+) -> Slices[dict[Uuid, str]]:
     found: dict[Uuid, str] = {}
-    refused: list[DeletableTopicResult] = []
     for topic_id, times in ids.items():
         topic = state.metadata.topics.by_id.get(topic_id)
         if times > 1:
@@ -66,15 +73,19 @@ def _find_ids(state: ControllerState, ids: dict[Uuid, int]) -> tuple[dict[Uuid, 
             refused.append(_result(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID, "there is no topic with this id"))
         else:
             found[topic_id] = topic.name
-    return found, refused
+        yield
+    return found
 
 
 def _find_names(
-    state: ControllerState, names: dict[str, int], by_id: dict[Uuid, str], ids: dict[Uuid, int]
-) -> tuple[dict[Uuid, str], list[DeletableTopicResult]]:
+    state: ControllerState,
+    names: dict[str, int],
+    by_id: dict[Uuid, str],
+    ids: dict[Uuid, int],
+    refused: list[DeletableTopicResult],
+) -> Slices[dict[Uuid, str]]:
     """A topic given by name and by id is deleted by neither, and taken out of `by_id`."""
     found: dict[Uuid, str] = {}
-    refused: list[DeletableTopicResult] = []
     for name, times in names.items():
         topic = state.metadata.topics.by_name.get(name)
         if times > 1:
@@ -86,7 +97,8 @@ def _find_names(
             refused.append(_result(name, topic.id, ErrorCode.INVALID_REQUEST, f"{name} is there by its id as well"))
         else:
             found[topic.id] = name
-    return found, refused
+        yield
+    return found
 
 
 def _result(

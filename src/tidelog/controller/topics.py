@@ -28,14 +28,26 @@ USE_DEFAULT = -1
 
 
 def create_topics(state: ControllerState, request: CreateTopicsRequest) -> Steps:
-    asked: dict[str, list[CreatableTopic]] = {}
+    times: dict[str, int] = {}
     for topic in request.topics:
-        asked.setdefault(topic.name, []).append(topic)
-    refusals = {name: error for name, topics in asked.items() if (error := _refusal(name, len(topics)))}
-    wanted = [topics[0] for name, topics in asked.items() if name not in refusals]
+        times[topic.name] = times.get(topic.name, 0) + 1
+        yield
+    refusals: dict[str, ApiError] = {}
+    wanted: list[CreatableTopic] = []
+    for topic in request.topics:
+        refusal = _refusal(topic.name, times[topic.name])
+        if refusal is None:
+            wanted.append(topic)
+        else:
+            refusals[topic.name] = refusal
+        yield
     if _partition_count(state, wanted) > PARTITIONS_MAX:
         error = ApiError(ErrorCode.POLICY_VIOLATION, f"one request may create at most {PARTITIONS_MAX} partitions")
-        return _respond(request, [_refused(topic.name, error) for topic in request.topics], [])
+        refused: list[CreatableTopicResult] = []
+        for topic in request.topics:
+            refused.append(_refused(topic.name, error))
+            yield
+        return _respond(request, refused, [])
     results: list[CreatableTopicResult] = []
     records: list[Record] = []
     for topic in wanted:
@@ -43,7 +55,9 @@ def create_topics(state: ControllerState, request: CreateTopicsRequest) -> Steps
         results.append(result)
         records += of_topic
         yield
-    results += [_refused(name, error) for name, error in refusals.items()]
+    for name, error in refusals.items():
+        results.append(_refused(name, error))
+        yield
     return _respond(request, results, records)
 
 

@@ -6,8 +6,9 @@ back with the answer (`Result.answers`).
 Three kinds of records reach a coordinator's log and come back from it, in this order and form, to `replay`.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
+
+from tidelog.model.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

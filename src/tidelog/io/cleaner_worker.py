@@ -7,17 +7,14 @@ closes the socket, or dies, it ends: at once on Linux, elsewhere at the next buf
 would write into a log directory that another broker has locked by then.
 """
 
-import ctypes
-import os
 import select
-import signal
 import socket
-import sys
 import time
 import traceback
 
 from tidelog.io.files import PosixFileSystem
-from tidelog.io.housekeeping_frames import Begin, Cancel, FailedAsText, FrameDecoder, encode, failure_as_text
+from tidelog.io.housekeeping_frames import Cancel, FailedAsText, failure_as_text
+from tidelog.io.worker import NodeGone, Worker, work_for_node
 from tidelog.ports.errors import StorageFault
 from tidelog.ports.files import FileSystem
 from tidelog.ports.housekeeping import Cancelled, Finished, Stepped, WorkId
@@ -27,35 +24,20 @@ from tidelog.storage.cleaner.throttle import Throttle
 from tidelog.storage.errors import LogError
 
 NICENESS = 10  # requests come first
-REPORT_MS = 500  # how often it says how many bytes it has moved
-PR_SET_PDEATHSIG = 1  # of prctl(2)
-RECEIVE_BYTES = 1 << 16
-
-
-class NodeGone(Exception):
-    """There is nobody left to work for."""
+REPORT_MS = 500  # how often it says how many bytes it has moved, or that it rests: who says nothing hangs
 
 
 class CalledOff(Exception):
     """The job is not wanted any more."""
 
 
-class CleanerWorker:
+class CleanerWorker(Worker):
     def __init__(self, channel: socket.socket, fs: FileSystem) -> None:
-        self._channel = channel
+        super().__init__(channel)
         self._fs = fs
-        self._decoder = FrameDecoder()
-        self._messages: list[object] = []
 
-    def run(self) -> None:
-        """Until the node is gone."""
-        while True:
-            message = self._receive()
-            if isinstance(message, Begin):
-                assert isinstance(message.job, CleaningJob)
-                self._send(self._carry_out(message.work, message.job))
-
-    def _carry_out(self, work: WorkId, job: CleaningJob) -> Finished | Cancelled | FailedAsText:
+    def carry_out(self, work: WorkId, job: object) -> Finished | Cancelled | FailedAsText:
+        assert isinstance(job, CleaningJob)
         steps = clean_log(self._fs, job)
         try:
             return Finished(work, self._go_through(work, steps, job.settings.io_bytes_per_second))
@@ -77,73 +59,43 @@ class CleanerWorker:
             try:
                 step = next(steps)
             except StopIteration as end:
-                self._send(Stepped(work, moved))
+                self.send(Stepped(work, moved))
                 return end.value
             if not isinstance(step, BytesMoved):
-                self._send(Stepped(work, step))
+                self.send(Stepped(work, step))
                 continue
             moved = BytesMoved(moved.read + step.read, moved.written + step.written)
             now_ms = _now_ms()
             if now_ms - reported_ms >= REPORT_MS:
-                self._send(Stepped(work, moved))
+                self.send(Stepped(work, moved))
                 moved, reported_ms = BytesMoved(0, 0), now_ms
             self._rest(work, now_ms + throttle.pause_ms(now_ms, step.read + step.written))
 
     def _rest(self, work: WorkId, until_ms: int) -> None:
-        """Listening. CalledOff when the node does not want the job any more."""
+        """Listening, and saying from time to time that it is still there. CalledOff when the node does not want the
+        job any more."""
         while True:
-            if Cancel(work) in self._messages:  # it may have come together with the job
-                self._messages.clear()
+            if Cancel(work) in self.messages:  # it may have come together with the job
+                self.messages.clear()
                 raise CalledOff
-            if not self._hear(max(0, until_ms - _now_ms())):
+            left_ms = until_ms - _now_ms()
+            if self._hear(min(max(0, left_ms), REPORT_MS)):
+                self.receive_some()
+            elif left_ms <= REPORT_MS:
                 return
-            self._receive_some()
+            else:
+                self.send(Stepped(work, BytesMoved(0, 0)))
 
     def _hear(self, timeout_ms: int) -> bool:
-        return bool(select.select([self._channel], [], [], timeout_ms / 1000)[0])
-
-    def _receive(self) -> object:
-        while not self._messages:
-            self._receive_some()
-        return self._messages.pop(0)
-
-    def _receive_some(self) -> None:
-        try:
-            data = self._channel.recv(RECEIVE_BYTES)
-        except ConnectionError as error:
-            raise NodeGone from error
-        if not data:
-            raise NodeGone
-        self._messages += self._decoder.feed(data)
-
-    def _send(self, value: object) -> None:
-        try:
-            self._channel.sendall(encode(value))
-        except ConnectionError as error:
-            raise NodeGone from error
+        return bool(select.select([self.channel], [], [], timeout_ms / 1000)[0])
 
 
 def _now_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-def end_with_parent(parent: int) -> None:
-    """The signal is for a parent that dies from now on; one that was dead before is noticed by its id."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        raise SystemExit(0)
-
-
 def main() -> None:
-    end_with_parent(int(sys.argv[1]))
-    os.nice(NICENESS)
-    with socket.socket(fileno=os.dup(0)) as channel:
-        channel.setblocking(True)
-        try:
-            CleanerWorker(channel, PosixFileSystem()).run()
-        except NodeGone:
-            return
+    work_for_node(lambda channel: CleanerWorker(channel, PosixFileSystem()), NICENESS)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from tidelog.ports.errors import (
     PermissionRefused,
     ReadOnly,
     StorageFault,
+    SyncFailed,
     TooManyOpenFiles,
     WrongKind,
 )
@@ -47,6 +48,11 @@ def fault_of(error: OSError, path: str, here: Mapping[int, type[StorageFault]] =
     detail = f"{os.strerror(number)} ({errno.errorcode.get(number, number)})"
     kind = here.get(number) or FAULTS.get(number, IoError)
     return kind(path, detail)
+
+
+def failed_sync(error: OSError, path: str) -> SyncFailed:
+    fault = fault_of(error, path)
+    return SyncFailed(path, fault.detail, found_no_room=isinstance(fault, DiskFull))
 
 
 class translated:

@@ -7,15 +7,16 @@ Descriptors are close-on-exec, so that a housekeeping process never inherits a l
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from tidelog.io.faults import translated
-from tidelog.io.handles import PosixFile
+from tidelog.io.faults import failed_sync, translated
+from tidelog.io.handles import Pinned, PosixFile
 from tidelog.io.locks import FileLock, owner_of
 from tidelog.io.threads import HelperThreads
 from tidelog.ports.durable import replace_durably
 from tidelog.ports.errors import NotEmpty, WrongKind
 from tidelog.ports.files import Completion, DiskSpace, File, FileStat, OpenMode, Ticket
+from tidelog.ports.filled_directory import make_filled_directory
 from tidelog.ports.paths import check_path, check_rename, parent_of
 
 FLAGS = {
@@ -25,6 +26,10 @@ FLAGS = {
     OpenMode.CREATE_NEW: os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC,
 }
 WARM_CHUNK_BYTES = 1 << 20
+# Syncs at a time where their order does not matter: they share the commits of the file system's journal.
+SYNCS_AT_ONCE = 8
+# Directories that are made at a time. Each waits for the file system's journal now and then, and for little else.
+MAKING_AT_ONCE = 2
 
 
 def _nothing() -> None:
@@ -36,6 +41,10 @@ class PosixFileSystem:
         """`wake` runs on a helper thread when there are completions; a reactor has it interrupt its poll."""
         self._helpers = HelperThreads(wake)
         self._in_use: dict[Ticket, PosixFile] = {}
+        self._pinned = Pinned()
+        self._sync_lanes = 1  # a disk
+        self._next_lane = 0
+        self._next_making_lane = 0
 
     def close(self) -> None:
         """Wait for what was begun and end the helper threads."""
@@ -49,7 +58,11 @@ class PosixFileSystem:
             if mode is OpenMode.READ and stat.S_ISDIR(os.fstat(descriptor).st_mode):
                 os.close(descriptor)
                 raise WrongKind(path, "is a directory")
-        return PosixFile(path, descriptor, writable=mode is not OpenMode.READ)
+        return PosixFile(path, descriptor, mode is not OpenMode.READ, self._pinned)
+
+    @property
+    def pinned_files(self) -> int:
+        return self._pinned.files
 
     def stat(self, path: str) -> FileStat:
         check_path(path)
@@ -89,6 +102,8 @@ class PosixFileSystem:
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 os.fsync(descriptor)
+            except OSError as error:
+                raise failed_sync(error, path) from error
             finally:
                 os.close(descriptor)
 
@@ -114,14 +129,29 @@ class PosixFileSystem:
 
     def begin_sync(self, file: File) -> Ticket:
         assert isinstance(file, PosixFile)
-        return self._begin_with(file, "sync", file.sync_pinned)
+        return self._begin_with(file, self._sync_lane(), file.sync_pinned)
 
     def begin_sync_directory(self, path: str) -> Ticket:
-        return self._helpers.begin(f"sync {_device(path)}", lambda: self.sync_directory(path))
+        return self._helpers.begin(f"{self._sync_lane()} {_device(path)}", lambda: self.sync_directory(path))
 
     def begin_replace(self, path: str, contents: bytes) -> Ticket:
-        lane = f"sync {_device(parent_of(path))}"
+        lane = f"{self._sync_lane()} {_device(parent_of(path))}"
         return self._helpers.begin(lane, lambda: replace_durably(self, path, contents))
+
+    def begin_make_directory(self, path: str, files: Mapping[str, bytes]) -> Ticket:
+        check_path(path)
+        self._next_making_lane = (self._next_making_lane + 1) % MAKING_AT_ONCE
+        lane = f"make-{self._next_making_lane} {parent_of(path)}"  # without a look at the disk for which one it is
+        return self._helpers.begin(lane, lambda: make_filled_directory(self, path, files))
+
+    def allow_any_order(self) -> None:
+        self._sync_lanes = SYNCS_AT_ONCE
+
+    def _sync_lane(self) -> str:
+        if self._sync_lanes == 1:
+            return "sync"
+        self._next_lane = (self._next_lane + 1) % self._sync_lanes
+        return f"sync-{self._next_lane}"
 
     def begin_warm(self, file: File, position: int, size: int) -> Ticket:
         assert isinstance(file, PosixFile)

@@ -10,7 +10,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tidelog.io.faults import fault_of
+from tidelog.io.faults import failed_sync, fault_of
+from tidelog.io.mapped_send import MAPPED_BYTES_MIN, write_mapped
 from tidelog.ports.errors import HandleClosed, IoError, PermissionRefused, StorageFault
 from tidelog.ports.files import MAX_PIECES, Buffer
 
@@ -19,15 +20,26 @@ CLOSED = -1
 # Reading all of the range would cost the copy through user space that sendfile is there to avoid.
 PROBE_STRIDE_BYTES = 128 * 1024
 PROBED = [bytearray(1)]  # where a probe's byte goes; nobody looks at it
+CAN_NOT_TELL = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)  # this file system, or kernel, does not know RWF_NOWAIT
+
+
+class Pinned:
+    """How many files of one file system are pinned."""
+
+    __slots__ = ("files",)
+
+    def __init__(self) -> None:
+        self.files = 0
 
 
 class PosixFile:
-    def __init__(self, path: str, descriptor: int, writable: bool) -> None:
+    def __init__(self, path: str, descriptor: int, writable: bool, pinned: Pinned | None = None) -> None:
         self._path = path
         self._descriptor = descriptor
         self._writable = writable
         self._closed = False
         self._pins = 0
+        self._pinned = pinned or Pinned()
         self._sync_fault: StorageFault | None = None
 
     @property
@@ -56,6 +68,25 @@ class PosixFile:
         if len(data) == size or not data:
             return data
         return self._read_rest(data, position, size)
+
+    def read_cached(self, position: int, size: int) -> bytes | None:
+        self.check_open()
+        nowait = getattr(os, "RWF_NOWAIT", 0)
+        if not nowait:  # macOS: plain reads serve
+            return self.read_at(position, size)
+        buffer = bytearray(size)
+        try:
+            count = os.preadv(self._descriptor, [buffer], position, nowait)
+        except OSError as error:
+            if error.errno == errno.EAGAIN:
+                return None
+            if error.errno in CAN_NOT_TELL:
+                return self.read_at(position, size)
+            raise fault_of(error, self._path) from error
+        if count == size:
+            return bytes(buffer)
+        # Short: at the end of the file, or where the pages that are cached end.
+        return bytes(buffer[:count]) if position + count >= self.size() else None
 
     def read_pinned(self, position: int, size: int) -> bytes:
         """One read, short where the system made it so; also for a range, which may outlive `close`."""
@@ -103,7 +134,7 @@ class PosixFile:
             try:
                 sync_data(self._descriptor)
             except OSError as error:
-                self._sync_fault = fault_of(error, self._path)
+                self._sync_fault = failed_sync(error, self._path)
         if self._sync_fault is not None:
             raise self._sync_fault
 
@@ -123,8 +154,8 @@ class PosixFile:
         except OSError as error:
             if error.errno == errno.EAGAIN:
                 return False
-            if error.errno in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
-                return True  # this file system, or kernel, can not tell
+            if error.errno in CAN_NOT_TELL:
+                return True
             raise fault_of(error, self._path) from error
         return True
 
@@ -138,10 +169,14 @@ class PosixFile:
         self._close_if_unused()
 
     def pin(self) -> None:
+        if not self._pins:
+            self._pinned.files += 1
         self._pins += 1
 
     def unpin(self) -> None:
         self._pins -= 1
+        if not self._pins:
+            self._pinned.files -= 1
         self._close_if_unused()
 
     def _close_if_unused(self) -> None:
@@ -177,20 +212,25 @@ class PosixFileRange:
         self._check_held()
         return self._file.read_pinned(self._position, min(limit, self._remaining))
 
-    def send_to(self, socket_descriptor: int) -> int:
+    def send_to(self, socket_descriptor: int, *, is_local: bool = False) -> int:
         """Send what the socket takes, and advance. 0: the file shrank. BlockingIOError and the like are the socket's
-        and left to the reactor; a fault of the disk is a StorageFault."""
+        and left to the reactor; a fault of the disk is a StorageFault. `is_local`: the peer is on this machine."""
         self._check_held()
         if sys.platform == "linux":
-            count = self._send_file(socket_descriptor)
+            count = self._send_file(socket_descriptor, is_local)
         else:
             count = os.write(socket_descriptor, self.read(PROBE_STRIDE_BYTES))
         self.advance(count)
         return count
 
-    def _send_file(self, socket_descriptor: int) -> int:
+    def _send_file(self, socket_descriptor: int, is_local: bool) -> int:
+        descriptor, position, remaining = self._file.descriptor, self._position, self._remaining
+        if is_local and remaining > MAPPED_BYTES_MIN:
+            count = write_mapped(socket_descriptor, descriptor, position, remaining)
+            if count is not None:
+                return count
         try:
-            return os.sendfile(socket_descriptor, self._file.descriptor, self._position, self._remaining)
+            return os.sendfile(socket_descriptor, descriptor, position, remaining)
         except OSError as error:
             if error.errno == errno.EIO:
                 raise IoError(self._file.path, "sendfile could not read") from error

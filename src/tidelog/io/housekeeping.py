@@ -11,9 +11,7 @@ descriptor to watch is that of a selector over all workers, which is readable wh
 import os
 import selectors
 import socket
-import subprocess
 import sys
-from pathlib import Path
 
 import tidelog
 from tidelog.io.housekeeping_frames import Begin, Cancel, FailedAsText, FrameDecoder, encode, failure_from_text
@@ -27,15 +25,22 @@ _ENDS = (Finished, Failed, Cancelled)
 
 class WorkerProcess:
     def __init__(self, module: str) -> None:
+        """OSError where the system has no process or descriptor for it."""
+        import subprocess  # many nodes never have a job; one that has got it beforehand (`deferred_modules`)
+
         self.socket, theirs = socket.socketpair()
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, str(os.getpid())],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": _python_path()},
-                start_new_session=True,  # Ctrl-C is for the node, which stops its workers in order
-            )
+        try:
+            with theirs:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", module, str(os.getpid())],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    env={**os.environ, "PYTHONPATH": _python_path()},
+                    start_new_session=True,  # Ctrl-C is for the node, which stops its workers in order
+                )
+        except OSError:
+            self.socket.close()
+            raise
         self.socket.setblocking(False)
         self.work: WorkId | None = None
         self.decoder = FrameDecoder()
@@ -72,20 +77,23 @@ class WorkerProcess:
 
     def end(self) -> str:
         """Its socket is closed, so it ends or has ended; how it did."""
+        from subprocess import TimeoutExpired
+
         self.socket.close()
         try:
             status = self.process.wait(0.02)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             self.process.kill()
             status = self.process.wait()
         return f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
 
 class WorkerProcesses:
-    """`module` is what a worker runs: see `io.cleaner_worker`."""
+    """`module` is what a worker runs: see `io.cleaner_worker`. At a stop it has `stop_seconds` to come to an end."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, stop_seconds: float = STOP_SECONDS) -> None:
         self._module = module
+        self._stop_seconds = stop_seconds
         self._selector = selectors.DefaultSelector()
         self._workers: list[WorkerProcess] = []
         self._undelivered: list[Event] = []
@@ -119,6 +127,16 @@ class WorkerProcesses:
             if worker.work == work:
                 self._send(worker, Cancel(work))
 
+    def kill(self, work: WorkId) -> None:
+        """Its socket ends with it, which `events` notices. A process that was stopped dies of this, too."""
+        for worker in self._workers:
+            if worker.work == work:
+                worker.process.kill()
+
+    @property
+    def has_events(self) -> bool:
+        return bool(self._undelivered)
+
     def events(self) -> list[Event]:
         events, self._undelivered = self._undelivered, []
         for key, ready in self._selector.select(0):
@@ -150,17 +168,23 @@ class WorkerProcesses:
         return [worker.process.pid for worker in self._workers]
 
     def stop(self) -> None:
+        if self._workers:
+            self._end_workers()
+        self._selector.close()
+
+    def _end_workers(self) -> None:
+        from subprocess import TimeoutExpired
+
         for worker in self._workers:
             self._selector.unregister(worker.socket)
             worker.socket.close()
         for worker in self._workers:
             try:
-                worker.process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
+                worker.process.wait(self._stop_seconds)
+            except TimeoutExpired:
                 worker.process.kill()
                 worker.process.wait()
         self._workers = []
-        self._selector.close()
 
 
 def _event(worker: WorkerProcess, value: object) -> Event:
@@ -174,5 +198,5 @@ def _event(worker: WorkerProcess, value: object) -> Event:
 
 def _python_path() -> str:
     """So that the worker runs the code that its node runs, wherever that was imported from."""
-    here = str(Path(tidelog.__file__).parent.parent)
+    here = os.path.dirname(os.path.dirname(os.path.abspath(tidelog.__file__)))
     return os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])

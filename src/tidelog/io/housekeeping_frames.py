@@ -4,7 +4,6 @@ Pickle, because both ends are this very code on this very machine, one started b
 to be suspicious of. A fault of the disk travels as text, for an exception does not survive being pickled.
 """
 
-import pickle
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -33,6 +32,8 @@ class FailedAsText(NamedTuple):
 
 
 def encode(value: object) -> bytes:
+    import pickle  # with the first job: see `deferred_modules`
+
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     return _LENGTH.pack(len(data)) + data
 
@@ -56,6 +57,8 @@ class FrameDecoder:
         end = _LENGTH.size + _LENGTH.unpack_from(self._buffer)[0]
         if len(self._buffer) < end:
             return None
+        import pickle
+
         value: object = pickle.loads(memoryview(self._buffer)[_LENGTH.size : end].tobytes())
         del self._buffer[:end]
         return value

@@ -11,6 +11,7 @@ import fcntl
 import os
 import struct
 import sys
+from contextlib import suppress
 
 from tidelog.io.faults import translated
 from tidelog.ports.errors import LockHeld, NotFound
@@ -41,8 +42,9 @@ class FileLock:
             _lock_records(descriptor, shared=False)
         except (BlockingIOError, PermissionError):
             raise LockHeld(path, FOREIGN_OWNER) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):  # a full disk has no room for the pid, and the lock is held without it
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
         if self._descriptor >= 0:

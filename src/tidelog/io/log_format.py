@@ -39,7 +39,8 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(entry, default=str)
 
 
-def set_up_logging(as_json: bool, level: int = logging.INFO) -> None:
+def set_up_logging(as_json: bool, level: str = "INFO") -> None:
+    """`level` is the name of the least that is told, as `logging` has it."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if as_json else TextFormatter())
     root = logging.getLogger("tidelog")

@@ -3,17 +3,22 @@
 One thread a lane, made when the lane is first used. A lane is a disk, so that one slow disk does not delay another's
 syncs, and work in a lane completes in the order it was begun. Bookkeeping stays on the loop's thread: a helper runs
 the work and puts the outcome into a queue, nothing else.
+
+Work that finds no descriptor (a directory to be synced, a file to be replaced) is tried again until there is one: a
+helper has the time, and whoever waits for its completion would do nothing else. All such work may be repeated.
 """
 
 import queue
 import threading
 import time
 from collections.abc import Callable
+from typing import Final
 
-from tidelog.ports.errors import StorageFault
+from tidelog.ports.errors import StorageFault, TooManyOpenFiles
 from tidelog.ports.files import Completion, Ticket
 
 Work = Callable[[], None]
+RETRY_S: Final = 0.05
 
 
 class TimedCompletion(Completion):
@@ -34,6 +39,7 @@ class HelperThreads:
         self._threads: list[threading.Thread] = []
         self._done: queue.SimpleQueue[Completion | Exception] = queue.SimpleQueue()
         self._next_ticket = 1
+        self._is_stopping = threading.Event()
 
     def begin(self, lane: str, work: Work) -> Ticket:
         ticket = Ticket(self._next_ticket)
@@ -51,7 +57,7 @@ class HelperThreads:
 
     def _run(self, lane: "queue.SimpleQueue[tuple[Ticket, Work] | None]") -> None:
         while (job := lane.get()) is not None:
-            self._done.put(_carry_out(*job))
+            self._done.put(self._carry_out(*job))
             self._wake()
 
     def completions(self) -> list[Completion]:
@@ -65,21 +71,29 @@ class HelperThreads:
         return completed
 
     def stop(self) -> None:
-        """Finish what was begun, then end the threads."""
+        """Finish what was begun, then end the threads. What finds no descriptor now, fails: nobody returns any more."""
+        self._is_stopping.set()
         for lane in self._lanes.values():
             lane.put(None)
         for thread in self._threads:
             thread.join()
 
+    def _carry_out(self, ticket: Ticket, work: Work) -> Completion | Exception:
+        began_ns = time.monotonic_ns()
+        try:
+            self._work(work)
+        except StorageFault as fault:
+            return Completion(ticket, fault)
+        except Exception as bug:  # noqa: BLE001 - raised again on the loop's thread
+            return bug
+        done = TimedCompletion(ticket, None)
+        done.work_ns = time.monotonic_ns() - began_ns
+        return done
 
-def _carry_out(ticket: Ticket, work: Work) -> Completion | Exception:
-    began_ns = time.monotonic_ns()
-    try:
-        work()
-    except StorageFault as fault:
-        return Completion(ticket, fault)
-    except Exception as bug:  # noqa: BLE001 - raised again on the loop's thread
-        return bug
-    done = TimedCompletion(ticket, None)
-    done.work_ns = time.monotonic_ns() - began_ns
-    return done
+    def _work(self, work: Work) -> None:
+        while True:
+            try:
+                return work()
+            except TooManyOpenFiles:
+                if self._is_stopping.wait(RETRY_S):
+                    raise

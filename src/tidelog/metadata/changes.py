@@ -5,13 +5,12 @@ was, and what it became, stand in the image before and the image after. A topic 
 leaves no trace. Apply deletions first: a topic may have been deleted and made again under the same name.
 """
 
-from dataclasses import dataclass, field
-
 from tidelog.metadata.client_quotas import QuotaEntity
 from tidelog.metadata.configs import ConfigResource
 from tidelog.metadata.security import ScramUser
-from tidelog.metadata.topics import Topic
+from tidelog.metadata.topics import Topic, Topics
 from tidelog.model.ids import Uuid
+from tidelog.model.lazy_dataclass import dataclass, field
 
 
 @dataclass(slots=True)
@@ -29,9 +28,30 @@ class Changes:
     scram_credentials: dict[ScramUser, None] = field(default_factory=dict)
     delegation_tokens: dict[str, None] = field(default_factory=dict)
 
+    # Found when they are asked for first: each of many coordinators asks, and thousands of topics may have changed.
+    _topic_names: dict[str, None] | None = None
+    _deleted_names: dict[bytes, str] | None = None
+
     @property
     def is_empty(self) -> bool:
         return self == Changes()
+
+    def topic_names(self, topics: Topics) -> dict[str, None]:
+        """Every topic that came, went or has other partitions, by name; `topics` are those of the image after.
+        Not to be changed."""
+        if self._topic_names is None:
+            found = (topics.by_id.get(topic_id) for topic_id in self.partitions)
+            names = {topic.name: None for topic in found if topic is not None}
+            names.update(dict.fromkeys(self.topics_created.values()))
+            names.update(dict.fromkeys(topic.name for topic in self.topics_deleted.values()))
+            self._topic_names = names
+        return self._topic_names
+
+    def deleted_names(self) -> dict[bytes, str]:
+        """The names of the topics that went, by id. Not to be changed."""
+        if self._deleted_names is None:
+            self._deleted_names = {topic_id: topic.name for topic_id, topic in self.topics_deleted.items()}
+        return self._deleted_names
 
     def create_topic(self, topic_id: Uuid, name: str) -> None:
         self.topics_created[topic_id] = name

@@ -21,6 +21,17 @@ class InconsistentRecord(MetadataError):
         super().__init__(f"{type(message).__name__}: {reason}")
 
 
+class UnreadableMetadata(MetadataError):
+    """A record of the metadata log, or of a snapshot of it, that this node can not take over."""
+
+    def __init__(self, directory: str, where: str, reason: object) -> None:
+        super().__init__(
+            f"{directory}: {where} can not be taken over: {reason}. To pass it over would be to disagree with the rest "
+            f"of the cluster, so the node stops. Look at it with `tidelog log dump {directory}`; a newer release may "
+            "be able to read it. Otherwise put back a copy of the directory, or, where other voters have it, format"
+        )
+
+
 class UnknownFeatureLevel(MetadataError):
     """A metadata.version that this release does not know: a newer one, or one from before Kafka 3.3."""
 

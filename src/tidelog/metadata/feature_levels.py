@@ -6,10 +6,10 @@ metadata whether we serve it or not: the log may go back to the release that set
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from tidelog.metadata.errors import UnknownFeatureLevel
 from tidelog.metadata.nodes import VersionRange
+from tidelog.model.lazy_dataclass import dataclass, field
 
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"

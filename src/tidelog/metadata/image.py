@@ -4,7 +4,6 @@ Everything that decides from metadata reads a `MetadataView`: a broker an image,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 from zlib import crc32
 
@@ -16,6 +15,7 @@ from tidelog.metadata.security import Acl, DelegationToken, ScramCredential, Scr
 from tidelog.metadata.shared_map import SharedMap, number_of_int, number_of_named, number_of_text
 from tidelog.metadata.topics import Topics
 from tidelog.model.ids import Uuid
+from tidelog.model.lazy_dataclass import dataclass
 
 NO_PRODUCER_IDS = -1
 

@@ -1,11 +1,11 @@
 """Brokers and controllers as they registered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidelog.metadata.directories import is_online
 from tidelog.model.ids import Uuid
+from tidelog.model.lazy_dataclass import dataclass
 
 
 class Endpoint(NamedTuple):

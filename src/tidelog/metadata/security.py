@@ -2,11 +2,11 @@
 directory that another release wrote must be given back complete.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 from tidelog.model.ids import Uuid
+from tidelog.model.lazy_dataclass import dataclass
 
 
 class ScramMechanism(IntEnum):

@@ -4,11 +4,11 @@ Values: a change makes a new one. A million partitions have to fit in memory, so
 partition are one object, and what a partition mostly does not have (replicas being added, an ELR) is the empty tuple.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 from tidelog.metadata.shared_map import SharedMap, number_of_int
 from tidelog.model.ids import Uuid
+from tidelog.model.lazy_dataclass import dataclass
 
 NO_LEADER = -1
 

@@ -2,10 +2,11 @@
 before; what is told or done because of them waits until they are committed.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
 from enum import Enum
 from typing import Any, Final, TypeAlias
+
+from tidelog.model.lazy_dataclass import dataclass
 
 # A message and the version it is written in.
 Record: TypeAlias = tuple[Any, int]
@@ -29,3 +30,15 @@ class Result:
     answers: Sequence[tuple[Any, Any]] = ()
     # What is to happen in the world once the records are committed.
     effects: Sequence[Any] = ()
+
+
+def finish(work: Result | Generator[None, None, Result]) -> Result:
+    """The result of a decision, or of the steps that lead to one, without a pause in between."""
+    if isinstance(work, Result):
+        return work
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: Result = end.value
+            return result

@@ -1,6 +1,7 @@
 """Kafka's error codes, as numbers on the wire and names to people."""
 
 from enum import IntEnum
+from typing import Final
 
 
 class ErrorCode(IntEnum):
@@ -178,6 +179,10 @@ RETRIABLE = frozenset(
         ErrorCode.SHARE_SESSION_LIMIT_REACHED,
     }
 )
+
+
+# In FindCoordinator's error_message: the settings keep the coordinators' topic from being made, so waiting is in vain.
+CANNOT_BE_CREATED: Final = "cannot be created"
 
 
 class ApiError(Exception):

@@ -5,8 +5,9 @@ production relies on.
 """
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 
-from tidelog.ports.errors import IoError
+from tidelog.ports.errors import DiskFull, IoError, StorageFault, SyncFailed
 from tidelog.ports.files import MAX_PIECES, Buffer, File, FileSystem, OpenMode
 from tidelog.ports.paths import parent_of
 
@@ -58,13 +59,27 @@ def replacement_steps(fs: FileSystem, path: str, contents: bytes) -> Generator[N
         file.truncate(0)  # a crash may have left an older attempt
         write_fully(file, 0, [contents])
         yield
-        file.sync()
+        _sync_new(file)
         yield
+    except DiskFull:
+        with suppress(StorageFault):
+            file.truncate(0)  # what was written of it is the room that others need
+        raise
     finally:
         file.close()
     fs.rename(path + TEMPORARY_SUFFIX, path)
     yield
     fs.sync_directory(parent_of(path))
+
+
+def _sync_new(file: File) -> None:
+    """Of a file that has no name yet under which anybody looks for it: want of room costs the attempt alone."""
+    try:
+        file.sync()
+    except SyncFailed as fault:
+        if fault.found_no_room:
+            raise DiskFull(fault.path, fault.detail) from fault
+        raise
 
 
 def make_directory_durably(fs: FileSystem, path: str) -> None:

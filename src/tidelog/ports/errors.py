@@ -4,7 +4,8 @@ Three families, because they ask for three reactions:
 
     StorageFault
       DeviceFault      the disk can no longer be trusted with writes: the log directory goes offline
-        DiskFull  IoError  ReadOnly
+        IoError (SyncFailed: of what was written before, too)  ReadOnly
+        DiskFull       but this passes by itself, and costs only what needs the room
       PathFault        an answer about a name; the caller usually expected it
         NotFound  AlreadyExists  NotEmpty  WrongKind  CrossDevice  NameTooLong  PermissionRefused
       TooManyOpenFiles the process is at its limit; neither the disk nor the name is at fault
@@ -32,6 +33,15 @@ class DiskFull(DeviceFault):
 
 class IoError(DeviceFault):
     """The device failed to read, write or sync; also everything that we have no better name for."""
+
+
+class SyncFailed(IoError):
+    """A sync failed: what it was to write is dropped, readers still see it, and no later sync writes it. Final, also
+    where `found_no_room` says that it was for want of room."""
+
+    def __init__(self, path: str, detail: str, *, found_no_room: bool = False) -> None:
+        super().__init__(path, detail)
+        self.found_no_room = found_no_room
 
 
 class ReadOnly(DeviceFault):

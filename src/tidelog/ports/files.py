@@ -11,9 +11,10 @@ What every implementation keeps to:
 - Faults are typed (`ports.errors`) and belong to one path: several log directories fail independently.
 - One thread calls all of this. What may stall on the disk has a `begin_` twin that returns a ticket at once; its
   completion comes back through `completions`. What makes things durable completes in the order begun on a disk.
+- Descriptors are short at times (TooManyOpenFiles). Whoever calls is told; what was begun waits until it gets one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple, NewType, Protocol
 
@@ -58,7 +59,7 @@ class FileRange(Protocol):
     """Bytes of a file on their way to a connection, read when they are sent and not before.
 
     It pins the file: closing the file waits for the release, because a descriptor number that is reused meanwhile
-    would send another partition's bytes. `io` sends it with sendfile; whoever can not (TLS, the simulator) reads.
+    would send another partition's bytes. `io` sends it without reading it; whoever can not (TLS, the simulator) reads.
     """
 
     @property
@@ -96,6 +97,10 @@ class File(Protocol):
         """Fewer bytes than asked for mean the end of the file, and nothing else. May stall on a cold page."""
         ...
 
+    def read_cached(self, position: int, size: int) -> bytes | None:
+        """As `read_at`, but None where it would wait for the disk. Plain `read_at` where the system can not tell."""
+        ...
+
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> int:
         """Write the pieces one after another from `position`; returns how many bytes were written.
 
@@ -131,6 +136,12 @@ class Lock(Protocol):
 
 
 class FileSystem(Protocol):
+    @property
+    def pinned_files(self) -> int:
+        """How many files are held open by a range, or by a sync or warming that was begun: each costs a descriptor for
+        as long, whether or not its owner has closed it."""
+        ...
+
     def open(self, path: str, mode: OpenMode) -> File: ...
 
     def stat(self, path: str) -> FileStat:
@@ -186,8 +197,18 @@ class FileSystem(Protocol):
         """`ports.durable.replace_durably` off the loop. One at a time for a path."""
         ...
 
+    def begin_make_directory(self, path: str, files: Mapping[str, bytes]) -> Ticket:
+        """`ports.filled_directory.make_filled_directory` off the loop. Nothing of it is durable. Not ordered with the
+        syncs, nor with each other, though those begun first come first."""
+        ...
+
     def begin_warm(self, file: File, position: int, size: int) -> Ticket:
         """Bring a cold range into the page cache. Not ordered with the syncs: a reader does not wait for them."""
+        ...
+
+    def allow_any_order(self) -> None:
+        """From now on what makes things durable may complete in any order, several at a time: for a stop, behind which
+        nothing is written."""
         ...
 
     def completions(self) -> list[Completion]:

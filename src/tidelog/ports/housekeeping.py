@@ -55,12 +55,23 @@ class Housekeeping(Protocol):
         """Soon, and only if it is still under way."""
         ...
 
+    def kill(self, work: WorkId) -> None:
+        """End the worker of this job on the spot, whatever it is doing and even if it does nothing any more. If the job
+        is still under way it ends as Failed, `worker_died`."""
+        ...
+
     def events(self) -> list[Event]:
         """What happened since the last call; never waits."""
         ...
 
+    @property
+    def has_events(self) -> bool:
+        """Whether there are events that `fileno` does not tell of: of a job for which no worker could be started. Ask
+        before waiting for anything else."""
+        ...
+
     def fileno(self) -> int:
-        """Readable when there are events, for a poll; NOT_WATCHABLE where there is nothing to watch."""
+        """Readable when workers have something to say, for a poll; NOT_WATCHABLE where there is nothing to watch."""
         ...
 
     def stop(self) -> None:

@@ -10,7 +10,9 @@ input, not a copy. The input may be bytes, a bytearray or a memoryview (of bytes
 from typing import Any, TypeVar
 
 from tidelog.protocol.compile_decoder import Decoder, compile_decoder
-from tidelog.protocol.compile_encoder import Encoder, compile_encoder
+from tidelog.protocol.compile_encoder import Encoder, compile_encoder, split_at_records
+from tidelog.protocol.compile_sliced_decoder import SlicedDecoder, compile_sliced_decoder
+from tidelog.protocol.compile_sliced_encoder import SlicedEncoder, compile_sliced_encoder
 from tidelog.protocol.errors import EncodeError, MalformedMessage
 from tidelog.protocol.layout import message_layout
 from tidelog.protocol.schema import Buffer
@@ -20,7 +22,9 @@ T = TypeVar("T")
 
 _decoders: dict[tuple[type, int], Decoder] = {}
 _view_decoders: dict[tuple[type, int], Decoder] = {}
+_sliced_decoders: dict[tuple[type, int], SlicedDecoder] = {}
 _encoders: dict[tuple[type, int], Encoder] = {}
+_sliced_encoders: dict[tuple[type, int], SlicedEncoder] = {}
 
 
 def decoder(cls: type, version: int) -> Decoder:
@@ -39,6 +43,22 @@ def view_decoder(cls: type, version: int) -> Decoder:
     if compiled is None:
         compiled = compile_decoder(message_layout(cls, version), version, over_view=True)
         _view_decoders[cls, version] = compiled
+    return compiled
+
+
+def sliced_decoder(cls: type, version: int) -> SlicedDecoder:
+    """As `decoder`, in slices and with a limit on the elements: see `compile_sliced_decoder`."""
+    compiled = _sliced_decoders.get((cls, version))
+    if compiled is None:
+        compiled = _sliced_decoders[cls, version] = compile_sliced_decoder(message_layout(cls, version), version)
+    return compiled
+
+
+def sliced_encoder(cls: type, version: int) -> SlicedEncoder:
+    """`message -> parts`, in slices: see `compile_sliced_encoder`."""
+    compiled = _sliced_encoders.get((cls, version))
+    if compiled is None:
+        compiled = _sliced_encoders[cls, version] = compile_sliced_encoder(message_layout(cls, version), version)
     return compiled
 
 
@@ -85,16 +105,3 @@ def encode_parts(message: object, version: int) -> list[Any]:
     anything with a length, and need not be bytes: whoever sends the parts knows what to do with it."""
     pieces, marks = encoder(type(message), version)(message)
     return split_at_records(pieces, marks)
-
-
-def split_at_records(pieces: list[Any], marks: list[int]) -> list[Any]:
-    """The pieces between records joined, the records as they are."""
-    parts: list[Any] = []
-    start = 0
-    for mark in marks:
-        parts.append(b"".join(pieces[start:mark]))
-        parts.append(pieces[mark])
-        start = mark + 1
-    if start < len(pieces):
-        parts.append(b"".join(pieces[start:]))
-    return parts

@@ -36,7 +36,7 @@ Decoder = Callable[[Any, int, int], tuple[Any, int]]
 
 def compile_decoder(layout: StructLayout, version: int, *, over_view: bool) -> Decoder:
     """`over_view`: for a memoryview, whose slices have no `decode` of their own."""
-    compiler = _DecoderCompiler(layout, version, over_view)
+    compiler = DecoderCompiler(layout, version, over_view)
     decode: Decoder = compiler.compile()
     return decode
 
@@ -59,7 +59,11 @@ def _malformed(title: str, position: int, error: Exception) -> MalformedMessage:
     return MalformedMessage(f"{title}: ends too early", position)
 
 
-class _DecoderCompiler:
+class DecoderCompiler:
+    # What `compile_sliced_decoder` has in their place: there readers are generators, and share the count of elements.
+    call = ""
+    shared = ""
+
     def __init__(self, layout: StructLayout, version: int, over_view: bool) -> None:
         self.layout = layout
         self.title = f"{layout.path} v{version}"
@@ -83,7 +87,8 @@ class _DecoderCompiler:
 
     def compile(self) -> Any:
         source = self.source
-        with source.function("def decode(b, p, e):"):
+        with source.function(f"def decode(b, p, e{self.shared}):"):
+            self.begin_reader()
             if self.layout.has_records:
                 source.line("v = b" if self.over_view else "v = memoryview(b)")
             with source.block("try:"):
@@ -202,12 +207,19 @@ class _DecoderCompiler:
             source.line(f"q = p + {count} * {field.element_bytes}")  # the least that the elements take
             with source.block(f"if not p <= q <= {self.end}:"):
                 source.line(f"bad_length({field.path!r}, {count}, p, {self.end})")
+            self.count_elements(count)
             if field.struct is not None:
                 self.struct_array(field.struct, count, destination)
             elif field.wire in FORMATS:
                 self.primitive_array(field, count, destination)
             else:
                 self.text_array(field, count, destination)
+
+    def count_elements(self, count: str) -> None:
+        """Nothing is counted here; see `compile_sliced_decoder`."""
+
+    def end_element(self) -> None:
+        """Nothing happens between two elements here; see `compile_sliced_decoder`."""
 
     def primitive_array(self, field: FieldLayout, count: str, destination: str) -> None:
         assert field.wire is not None
@@ -224,6 +236,7 @@ class _DecoderCompiler:
         with self.source.block(f"for _ in range({count}):"):
             self.text_or_bytes(dataclasses.replace(field, is_array=False, nullable=False), item)
             self.source.line(f"{items}.append({item})")
+            self.end_element()
         self.source.line(f"{destination} = {items}")
 
     def struct_array(self, layout: StructLayout, count: str, destination: str) -> None:
@@ -269,17 +282,20 @@ class _DecoderCompiler:
         self.flush()
         with self.source.block("if t:"):
             if layout.tagged:
-                self.source.line(f"p = {self.tagged_reader(layout)}(b, p - 1, {self.end}, {target})")
+                read, arguments = self.tagged_reader(layout), f"b, p - 1, {self.end}, {target}"
             else:
-                self.source.line(f"p = skip_tagged_fields(b, p - 1, {self.end})")
+                read, arguments = "skip_tagged_fields", f"b, p - 1, {self.end}"
+            self.source.line(f"p = {self.call}{read}({arguments}{self.shared})")
 
     def tagged_reader(self, layout: StructLayout) -> str:
         """A function of its own: mostly there is none to read. As in Kafka, any order is read and the last one of
         a tag counts; a tag that this version does not know is dropped."""
         source, function = self.source, self.source.name("read_tags_")
         outer_end, self.end = self.end, "z"
-        with source.function(f"def {function}(b, p, e, o):"):
+        with source.function(f"def {function}(b, p, e, o{self.shared}):"):
+            self.begin_reader()
             source.line("n, p = read_varint(b, p)")
+            self.count_elements("n")
             with source.block("for _ in range(n):"):
                 source.line("t, p = read_varint(b, p)")
                 source.line("s, p = read_varint(b, p)")
@@ -291,9 +307,13 @@ class _DecoderCompiler:
                         self.tagged_field(field)
                 with source.block("else:"):
                     source.line("p = z")
+                self.end_element()
             source.line("return p")
         self.end = outer_end
         return function
+
+    def begin_reader(self) -> None:
+        """Nothing is set up here; see `compile_sliced_decoder`."""
 
     def tagged_field(self, field: FieldLayout) -> None:
         source = self.source

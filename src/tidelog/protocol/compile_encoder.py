@@ -23,7 +23,11 @@ from tidelog.protocol.layout import FORMATS, FieldLayout, StructLayout, default_
 from tidelog.protocol.primitive_arrays import PACKERS, pack_uuids
 from tidelog.protocol.schema import FieldSchema, Wire, schema_of
 from tidelog.protocol.source import Source
-from tidelog.protocol.varint import SMALL, string_varint, varint
+from tidelog.protocol.varint import MAX_STRING_BYTES, SMALL, string_varint, varint
+
+# The text of an error may quote a name as long as a string can be, or have a line for each of thousands of settings. It
+# is cut to what fits whatever its characters are: a client that gets the beginning knows more than one that is cut off.
+MESSAGE_CHARACTERS_MAX = MAX_STRING_BYTES // 4
 
 # The pieces in order, and the indexes of those that are records.
 Pieces = tuple[list[Any], list[int]]
@@ -31,15 +35,30 @@ Encoder = Callable[[Any], Pieces]
 
 
 def compile_encoder(layout: StructLayout, version: int) -> Encoder:
-    encode: Encoder = _EncoderCompiler(layout, version).compile()
+    encode: Encoder = EncoderCompiler(layout, version).compile()
     return encode
+
+
+def split_at_records(pieces: list[Any], marks: list[int]) -> list[Any]:
+    """The pieces between records joined, the records as they are."""
+    parts: list[Any] = []
+    start = 0
+    for mark in marks:
+        parts.append(b"".join(pieces[start:mark]))
+        parts.append(pieces[mark])
+        start = mark + 1
+    if start < len(pieces):
+        parts.append(b"".join(pieces[start:]))
+    return parts
 
 
 def _not_a_uuid() -> NoReturn:
     raise StructError("a UUID has 16 bytes")
 
 
-class _EncoderCompiler:
+class EncoderCompiler:
+    arguments = "m"
+
     def __init__(self, layout: StructLayout, version: int) -> None:
         self.layout = layout
         self.version = version
@@ -60,17 +79,24 @@ class _EncoderCompiler:
 
     def compile(self) -> Any:
         source, title = self.source, f"encoder of {self.layout.path} v{self.version}"
-        with source.function("def encode(m):"):
+        with source.function(f"def encode({self.arguments}):"):
             source.line("out = []")
             source.line("marks = []")
             source.line("w = out.append")
+            self.begin_writer()
             with source.block("try:"):
                 self.struct(self.layout, "m")
                 self.flush()
             with source.block("except (StructError, AttributeError, TypeError, ValueError) as error:"):
                 source.line("raise explain(layout, m, error) from error")
-            source.line("return out, marks")
+            self.end_writer()
         return source.compile(title)["encode"]
+
+    def begin_writer(self) -> None:
+        """Nothing else is set up here; see `compile_sliced_encoder`."""
+
+    def end_writer(self) -> None:
+        self.source.line("return out, marks")
 
     # Structs and fields
 
@@ -126,6 +152,8 @@ class _EncoderCompiler:
         piece, length = source.name("s"), source.name("n")
         plus_one = " + 1" * field.compact
         encode = ".encode()" * (field.wire is Wire.STRING)
+        if encode and field.name.endswith("error_message"):
+            encode = f"[:{MESSAGE_CHARACTERS_MAX}].encode()"
         if field.nullable:
             source.line(f"{piece} = {value}")
             with source.block(f"if {piece} is None:"):
@@ -201,6 +229,10 @@ class _EncoderCompiler:
         item = self.source.name("x")
         with self.source.block(f"for {item} in {items}:"):
             self.text_or_bytes(dataclasses.replace(field, is_array=False, nullable=False), item)
+            self.end_element()
+
+    def end_element(self) -> None:
+        """Nothing happens between two elements here; see `compile_sliced_encoder`."""
 
     def struct_array(self, layout: StructLayout, items: str) -> None:
         target = self.source.name("o")
@@ -213,6 +245,7 @@ class _EncoderCompiler:
         with self.source.block(f"for {target} in {items}:"):
             self.struct(layout, target)
             self.flush()
+            self.end_element()
 
     def is_one_pack(self, layout: StructLayout) -> bool:
         """Nothing to look at before or after the fixed fields of an element."""

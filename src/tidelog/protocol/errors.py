@@ -19,6 +19,18 @@ class MalformedMessage(ProtocolError):
         self.position = position
 
 
+class TooManyElements(ProtocolError):
+    """The arrays of a message have more elements than the reader takes. The bytes may be right all the same."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(f"more array elements than are taken in one request (at byte {position})")
+        self.position = position
+
+
+class MessageTooLarge(ProtocolError):
+    """An encoded message takes more bytes than its writer was given."""
+
+
 class EncodeError(ProtocolError):
     """The message cannot be written: a value out of range, a null that the version does not allow."""
 
@@ -48,7 +60,9 @@ class InvalidFrameSize(ProtocolError):
     """The size in front of a frame is negative or beyond the limit. The stream cannot be read any further."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"a frame of {size} bytes, where 0 to {limit} are allowed")
+        # The first bytes of a TLS handshake, read as a size.
+        hint = "; it looks like TLS, which is not spoken on this connection" if size >> 16 == 0x1603 else ""
+        super().__init__(f"a frame of {size} bytes, where 0 to {limit} are allowed{hint}")
         self.size = size
         self.limit = limit
 

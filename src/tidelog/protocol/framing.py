@@ -118,6 +118,10 @@ class ReceiveBuffer:
         self._start = start + SIZE_BYTES + size
         return start + SIZE_BYTES, self._start
 
+    def put_back(self, start: int) -> None:
+        """The frame that was handed out last, from `start` on, was not looked at: it is the next one again."""
+        self._start = start - SIZE_BYTES
+
     def release(self) -> None:
         """No view of a frame handed out so far is in use any more."""
         self._lent = False
@@ -128,11 +132,22 @@ class ReceiveBuffer:
                 if self.capacity < BUSY_CAPACITY_BYTES:
                     self._replace(2 * self.capacity)
 
+    def surrender(self) -> None:
+        """Frames handed out so far stay in use beyond `release`: their memory is their users' from here on, and what
+        arrives goes elsewhere."""
+        self._replace(max(self.initial_capacity, self.pending_bytes + MINIMUM_ROOM_BYTES))
+
     def trim(self) -> None:
         """Give the memory back, if nothing is in it."""
         if self._start == self._end and self.capacity and not self._lent:
             self._start = self._end = self.capacity = 0
             self.buffer, self.view = _NOTHING, memoryview(_NOTHING)
+
+    def discard(self) -> None:
+        """The connection has ended: give the memory back, whatever is in it. Views of it keep what they see."""
+        self._start = self._end = self.capacity = 0
+        self._lent = self._was_filled = False
+        self.buffer, self.view = _NOTHING, memoryview(_NOTHING)
 
     def _make_room(self) -> None:
         """Room behind the unread bytes for the frame that has begun, as far as its claim is believed by now."""

@@ -5,10 +5,10 @@ sense is refused here, before any byte is read or written.
 """
 
 import dataclasses
-from dataclasses import dataclass
 from struct import calcsize
 from typing import Any
 
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.protocol.errors import SchemaError, UnsupportedVersion
 from tidelog.protocol.schema import FieldSchema, MessageSchema, Wire, schema_of
 

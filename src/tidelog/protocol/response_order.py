@@ -21,6 +21,11 @@ class ResponseOrder:
         """Requests that were opened and have not left."""
         return len(self._slots)
 
+    @property
+    def opened_total(self) -> int:
+        """Requests that were ever opened: the sequence number of the next one."""
+        return self._first + len(self._slots)
+
     def open(self) -> int:
         """The sequence number of a request that has just arrived."""
         self._slots.append(None)

@@ -13,15 +13,28 @@ it is there:
 A field that every version has and that Kafka gives no default must be named when the message is built; any other has
 the default that a reader of a version without it sees. The classes are plain dataclasses with slots, and to the type
 checker `int32` is `int`: handlers never see a version. `tidelog.protocol.codec` compiles the declarations.
+
+A node imports hundreds of messages at its start and uses a dozen of them, so a declaration is only remembered there.
+What takes time, `__init__` and the schema, is made when a message is first built, read or written (`_finish`).
 """
 
 import dataclasses
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Annotated, Any, Literal, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from tidelog.model.ids import Uuid
+from tidelog.model.lazy_dataclass import DataclassFields, dataclass, late_init
 from tidelog.protocol.versions import ALL_VERSIONS, NO_VERSIONS, Versions, parse_versions
 
 T = TypeVar("T")
@@ -93,6 +106,32 @@ class MessageSchema:
     fields: tuple[FieldSchema, ...]
 
 
+class _Declared(NamedTuple):
+    """What `field` was given."""
+
+    versions: str
+    default: Any
+    default_factory: Any
+    nullable: str
+    tag: int | None
+    tagged: str | None
+    ignorable: bool
+    flexible: str | None
+
+    def as_dataclass_field(self) -> Any:
+        metadata = {
+            "versions": parse_versions(self.versions),
+            "nullable": parse_versions(self.nullable),
+            "tag": self.tag,
+            "tagged": parse_versions(self.tagged or self.versions) if self.tag is not None else NO_VERSIONS,
+            "ignorable": self.ignorable,
+            "flexible": None if self.flexible is None else parse_versions(self.flexible),
+        }
+        if self.default_factory is not dataclasses.MISSING:
+            return dataclasses.field(default_factory=self.default_factory, metadata=metadata)
+        return dataclasses.field(default=self.default, metadata=metadata)
+
+
 def field(
     versions: str = "0+",
     *,
@@ -105,21 +144,11 @@ def field(
     flexible: str | None = None,
 ) -> Any:
     """A field that is not plainly in every version. `tagged` defaults to the versions of the field."""
-    declaration = {
-        "versions": parse_versions(versions),
-        "nullable": parse_versions(nullable),
-        "tag": tag,
-        "tagged": parse_versions(tagged or versions) if tag is not None else NO_VERSIONS,
-        "ignorable": ignorable,
-        "flexible": None if flexible is None else parse_versions(flexible),
-    }
-    if default_factory is not dataclasses.MISSING:
-        return dataclasses.field(default_factory=default_factory, metadata=declaration)
-    return dataclasses.field(default=default, metadata=declaration)
+    return _Declared(versions, default, default_factory, nullable, tag, tagged, ignorable, flexible)
 
 
 def schema_of(cls: type) -> MessageSchema:
-    schema: MessageSchema = cls.__dict__["__schema__"]
+    schema: MessageSchema = cls.__schema__  # type: ignore[attr-defined]
     return schema
 
 
@@ -133,17 +162,23 @@ _PLAIN: dict[str, Any] = {
 }
 
 
-def _field_schema(annotation: Any, declared: dataclasses.Field[Any]) -> FieldSchema:
+def _field_schema(name: str, annotation: Any, declared: Any) -> FieldSchema:
+    """`declared` is a field of the standard library's, or a default, or MISSING."""
     wire, struct_type, is_array = _resolve(annotation)
-    has_factory = declared.default_factory is not dataclasses.MISSING
+    has_factory = False
+    metadata: Mapping[Any, Any] = {}
+    if isinstance(declared, dataclasses.Field):
+        has_factory = declared.default_factory is not dataclasses.MISSING
+        metadata = declared.metadata
+        declared = declared.default_factory if has_factory else declared.default
     return FieldSchema(
-        name=declared.name,
+        name=name,
         wire=wire,
         struct=struct_type,
         is_array=is_array,
-        default=declared.default_factory if has_factory else declared.default,
+        default=declared,
         default_is_factory=has_factory,
-        **{**_PLAIN, **declared.metadata},
+        **{**_PLAIN, **metadata},
     )
 
 
@@ -178,6 +213,39 @@ def _shown(message: Any) -> str:
     return f"{type(message).__qualname__}({fields})"
 
 
+class _Declaration(NamedTuple):
+    """What a decorator was given, and the defaults of the class's fields."""
+
+    kind: MessageKind
+    versions: str
+    flexible: str
+    api_key: int
+    latest_version_unstable: bool
+    defaults: dict[str, Any]
+
+
+class _Unfinished:
+    """An attribute of a message's class that is not there before `_finish`. Whoever asks for it finishes the class."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, message: object, cls: type) -> Any:
+        _finish(cls)
+        return getattr(cls, self._name)
+
+
+_UNFINISHED = {name: _Unfinished(name) for name in ("__schema__", "__dataclass_fields__")}
+
+
+def _first_init(message: object, /, **values: Any) -> None:
+    """The `__init__` of a class whose first instance is being made."""
+    _finish(type(message))
+    type(message).__init__(message, **values)
+
+
 def _declare(
     cls: type[T],
     kind: MessageKind,
@@ -186,23 +254,49 @@ def _declare(
     api_key: int = -1,
     latest_version_unstable: bool = False,
 ) -> type[T]:
-    # There are hundreds of messages, and what `dataclass` writes for each is compiled at every start: so only the
-    # `__init__` is, and the rest is shared. (For a class without a text it would spell out the signature.)
-    cls.__doc__ = cls.__doc__ or cls.__name__
-    cls.__eq__, cls.__hash__, cls.__repr__ = _equals, None, _shown  # type: ignore[assignment, method-assign]
-    made = dataclass(slots=True, kw_only=True, eq=False, repr=False)(cls)
-    hints = get_type_hints(made, include_extras=True)
-    schema = MessageSchema(
-        name=made.__name__,
-        kind=kind,
-        api_key=api_key,
-        versions=parse_versions(versions),
-        flexible=parse_versions(flexible),
-        latest_version_unstable=latest_version_unstable,
-        fields=tuple(_field_schema(hints[declared.name], declared) for declared in dataclasses.fields(made)),  # type: ignore[arg-type]
+    """A class with slots, for which one has to be made anew; the rest is left to `_finish`."""
+    names = tuple(cls.__annotations__)
+    defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
+    body = {name: value for name, value in cls.__dict__.items() if name not in (*names, "__dict__", "__weakref__")}
+    made: Any = type(
+        cls.__name__,
+        cls.__bases__,
+        {
+            **body,
+            **_UNFINISHED,
+            "__doc__": cls.__doc__ or cls.__name__,
+            "__slots__": names,
+            "__init__": _first_init,
+            "__eq__": _equals,
+            "__hash__": None,
+            "__repr__": _shown,
+            "__declaration__": _Declaration(kind, versions, flexible, api_key, latest_version_unstable, defaults),
+        },
     )
-    made.__schema__ = schema  # type: ignore[attr-defined]
-    return made
+    return made  # type: ignore[no-any-return]
+
+
+def _finish(cls: Any) -> None:
+    """Make what `_declare` has left. Two threads may do so at once: both make the same."""
+    declaration: _Declaration = cls.__declaration__
+    hints = get_type_hints(cls, include_extras=True)
+    fields = {
+        name: value.as_dataclass_field() if isinstance(value, _Declared) else value
+        for name, value in declaration.defaults.items()
+    }
+    cls.__dataclass_fields__ = DataclassFields(cls.__annotations__, fields)
+    cls.__init__ = late_init(cls, fields, is_by_name=True)
+    cls.__schema__ = MessageSchema(
+        name=cls.__name__,
+        kind=declaration.kind,
+        api_key=declaration.api_key,
+        versions=parse_versions(declaration.versions),
+        flexible=parse_versions(declaration.flexible),
+        latest_version_unstable=declaration.latest_version_unstable,
+        fields=tuple(
+            _field_schema(name, hints[name], fields.get(name, dataclasses.MISSING)) for name in cls.__annotations__
+        ),
+    )
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))

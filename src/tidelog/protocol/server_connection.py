@@ -22,11 +22,13 @@ from tidelog.protocol.codec import decode, encode_parts
 from tidelog.protocol.errors import MalformedMessage, ProtocolError
 from tidelog.protocol.framing import ReceiveBuffer, framed
 from tidelog.protocol.response_order import ResponseOrder
-from tidelog.protocol.varint import skip_tagged_fields
+from tidelog.protocol.varint import read_varint, skip_tagged_fields
 
 # A Java producer has 5 in flight, librdkafka up to a million (of which most are in its socket). What is not read here
 # waits in the socket's buffers, so more would only cost memory.
 MAX_IN_FLIGHT = 1_000
+# Kafka's header has none. Some from a later release are passed over; to pass over millions would take seconds.
+MAX_HEADER_TAGS = 100
 
 # Both headers are read and written with every frame, so they are spelled out here; `headers` declares them, and a
 # test holds the two against each other.
@@ -81,6 +83,11 @@ class ServerConnection:
     def in_flight(self) -> int:
         """Requests handed out whose response has not left."""
         return len(self._order)
+
+    @property
+    def opened_total(self) -> int:
+        """Requests that were ever handed out."""
+        return self._order.opened_total
 
     @property
     def held_bytes(self) -> int:
@@ -138,6 +145,11 @@ class ServerConnection:
         if position < end and self.receive.buffer[position] == 0:
             return position + 1
         try:
+            count, _ = read_varint(self.receive.buffer, position)
+            if count > MAX_HEADER_TAGS:
+                raise MalformedMessage(
+                    f"RequestHeader: {count} tagged fields, {MAX_HEADER_TAGS} are the most", position
+                )
             after = skip_tagged_fields(self.receive.buffer, position, end)
         except IndexError:
             after = end + 1
@@ -169,5 +181,9 @@ def decode_request(request: Request, cls: type) -> Any:
 
 def encode_response(correlation_id: int, response: object, version: int) -> list[Any]:
     """A whole response frame: size, header, body; records in it as parts of their own."""
-    header = _RESPONSE_HEADERS[response_header_version(type(response), version)].pack(correlation_id)
-    return framed(header, encode_parts(response, version))
+    return framed_response(correlation_id, encode_parts(response, version), type(response), version)
+
+
+def framed_response(correlation_id: int, parts: list[Any], cls: type, version: int) -> list[Any]:
+    """The frame of a response of this class whose body was encoded."""
+    return framed(_RESPONSE_HEADERS[response_header_version(cls, version)].pack(correlation_id), parts)

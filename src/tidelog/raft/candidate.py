@@ -5,9 +5,8 @@ leader aside with a higher epoch. Only who would get a majority goes on, with th
 which is on disk before anybody is asked.
 """
 
-from dataclasses import dataclass, field
-
 from tidelog.model.ids import NodeId
+from tidelog.model.lazy_dataclass import dataclass, field
 from tidelog.raft.quorum_state import ElectionState
 from tidelog.raft.voters import ReplicaKey, VoterSet
 

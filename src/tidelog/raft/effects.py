@@ -4,10 +4,10 @@ Effects run in the order in which they come, and nothing behind a Persist leaves
 vote is on disk before it counts, and a leader has its epoch on disk before it writes a record in it.
 """
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tidelog.model.ids import NodeId
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.raft.quorum_state import ElectionState
 
 # Events

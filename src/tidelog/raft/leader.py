@@ -6,10 +6,10 @@ an epoch begins with a record of its own, the LeaderChangeMessage. A leader coun
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tidelog.model.ids import NodeId
+from tidelog.model.lazy_dataclass import dataclass, field
 from tidelog.protocol.control_records import KRaftVersionRecord, LeaderChangeMessage, LeaderChangeMessageVoter
 from tidelog.raft.quorum_state import ElectionState
 from tidelog.raft.voter_history import KRAFT_VERSION_STATIC, VoterHistory

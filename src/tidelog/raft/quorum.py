@@ -10,10 +10,10 @@ follow another leader (`follower`), and what voters say to each other, come with
 several voters is refused at the start instead of waiting for answers that nobody gives.
 """
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tidelog.model.ids import NodeId
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.ports.entropy import Entropy
 from tidelog.raft.candidate import Ballot, Candidate, Prospective
 from tidelog.raft.effects import (
@@ -74,6 +74,11 @@ class Quorum:
     @property
     def is_leader(self) -> bool:
         return isinstance(self.role, Leader)
+
+    @property
+    def is_only_voter(self) -> bool:
+        """Whether what this node has on disk is committed: no other voter can replace it, nor is one needed."""
+        return self.history.voters.is_only_voter(self.local.key)
 
     @property
     def deadline(self) -> int | None:

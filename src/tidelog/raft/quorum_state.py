@@ -6,10 +6,10 @@ forgotten can be given twice, and then there are two leaders in one epoch.
 """
 
 import json
-from dataclasses import dataclass
 from typing import Any, Final
 
 from tidelog.model.ids import NO_NODE_ID, ZERO_UUID, NodeId, Uuid, format_uuid, parse_uuid
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.raft.voters import ReplicaKey, VoterSet
 
 QUORUM_STATE: Final = "quorum-state"

@@ -4,9 +4,8 @@ It neither leads nor votes in the epoch any further. Offset and epoch name one r
 own epoch could write another record where an unsynced one was lost. The way out is a later epoch.
 """
 
-from dataclasses import dataclass
-
 from tidelog.model.ids import NodeId
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.raft.quorum_state import ElectionState
 from tidelog.raft.voters import ReplicaKey
 

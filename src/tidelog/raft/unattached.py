@@ -1,8 +1,7 @@
 """Knows its epoch and nobody who leads it. A voter stands for election when its timeout is over."""
 
-from dataclasses import dataclass
-
 from tidelog.model.ids import NodeId
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.raft.quorum_state import ElectionState
 from tidelog.raft.voters import ReplicaKey
 

@@ -5,11 +5,11 @@ that a node which comes back with an empty disk is not taken for the voter that 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from tidelog.config.endpoints import Voter, parse_voter
 from tidelog.model.ids import ZERO_UUID, NodeId, Uuid, format_uuid, parse_uuid
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.protocol.control_records import Endpoint, KRaftVersionFeature, VotersRecord, VotersRecordVoter
 
 VOTERS_RECORD_VERSION: Final = 0

@@ -5,17 +5,16 @@ of records that are iterated over (and a compressed body, which has to be inflat
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
-from crc32c import crc32c
-
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.records.compression import (
     DEFAULT_LIMIT_BYTES,
     CompressionType,
     compression_type,
     decompress,
 )
+from tidelog.records.crc import crc32c
 from tidelog.records.errors import CorruptRecordCrcError
 from tidelog.records.header import (
     ATTRIBUTES_POSITION,

@@ -6,10 +6,11 @@ increase, and stay within 2^31 - 1 of the base. A timestamp is -1 or not negativ
 record's, or the delete horizon where compaction sets one.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from tidelog.model.ids import NO_PRODUCER_ID
+from tidelog.model.lazy_dataclass import dataclass, field
 from tidelog.records.compression import CompressionType, compress
 from tidelog.records.control import ControlRecordType, EndTransactionMarker, control_key, marker_record
 from tidelog.records.header import (

@@ -19,7 +19,7 @@ import cramjam
 
 from tidelog.records import xerial
 from tidelog.records.errors import CorruptRecordCompressionError, DecompressedSizeError
-from tidelog.records.header import BytesLike
+from tidelog.records.header import MAX_INT64, BytesLike
 from tidelog.records.lz4_frame import BLOCK_BYTES_MAX, inflate_usual
 
 # What one batch may inflate to unless the caller says otherwise. Kafka has no such limit; a batch is at most
@@ -105,43 +105,50 @@ class Inflater:
 
     def __init__(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
         self.limit_bytes = limit_bytes
+        self._limit_bytes = limit_bytes  # of the batch at hand
+        self._blocks_max = MAX_INT64
         self._scratch = bytearray()
 
-    def inflate(self, codec: CompressionType, data: BytesLike, base_offset: int) -> bytes:
-        """The inflated bytes; DecompressedSizeError where they would be more than the limit. `base_offset` is for the
-        errors only."""
+    def inflate(self, codec: CompressionType, data: BytesLike, base_offset: int, limit_bytes: int = 0) -> bytes:
+        """The inflated bytes; DecompressedSizeError where they would be more than the limit, which is that of the
+        inflater or, where it is less, `limit_bytes`. Whoever gives `limit_bytes` has little time: framed snappy blocks
+        beyond TURN_BLOCKS_MAX pass the limit, too. `base_offset` is for the errors only."""
+        self._limit_bytes = min(limit_bytes, self.limit_bytes) if limit_bytes else self.limit_bytes
+        self._blocks_max = xerial.TURN_BLOCKS_MAX if limit_bytes else MAX_INT64
         try:
             return _INFLATE[codec](self, data)
         except xerial.LimitExceeded:
-            raise DecompressedSizeError(base_offset, self.limit_bytes) from None
+            raise DecompressedSizeError(base_offset, self._limit_bytes) from None
         except (cramjam.DecompressionError, xerial.BadFraming) as error:
             raise CorruptRecordCompressionError(base_offset, f"{codec.name.lower()}: {error}") from None
 
     def _inflate_lz4(self, data: BytesLike) -> bytes:
         if len(self._scratch) < BLOCK_BYTES_MAX:
             self._grow_to(BLOCK_BYTES_MAX)
-        inflated = inflate_usual(data, self._scratch, self.limit_bytes)
+        inflated = inflate_usual(data, self._scratch, self._limit_bytes)
         if inflated is not None:
             return inflated
         _check_independent_blocks(data)
         return self._inflate(cramjam.lz4.decompress_into, data)
 
-    def _inflate(self, into: Callable[[BytesLike, bytearray], int], data: BytesLike) -> bytes:
+    def _inflate(self, into: Callable[[BytesLike, memoryview], int], data: BytesLike) -> bytes:
         self._grow_to(max(_MIN_GUESS_BYTES, len(data) * _FIRST_GUESS))
         while True:
+            room = memoryview(self._scratch)[: self._limit_bytes]
             try:
-                size = into(data, self._scratch)
-                return bytes(memoryview(self._scratch)[:size])
+                size = into(data, room)
+                return bytes(room[:size])
             except cramjam.DecompressionError as error:
                 if str(error) != _OUTPUT_FULL:
                     raise
-            if len(self._scratch) >= self.limit_bytes:
+            if len(room) >= self._limit_bytes:
                 raise xerial.LimitExceeded
-            self._grow_to(len(self._scratch) * _GROWTH)
+            self._grow_to(len(room) * _GROWTH)
 
     def _grow_to(self, size: int) -> None:
-        size = min(size, self.limit_bytes)
+        size = min(size, self._limit_bytes)
         if size > len(self._scratch):
+            self._scratch = bytearray()  # given back first: the two together would be more than the limit
             self._scratch = bytearray(size)
 
 
@@ -149,7 +156,7 @@ class Inflater:
 _INFLATE: Final[tuple[Callable[[Inflater, BytesLike], bytes], ...]] = (
     lambda _inflater, data: bytes(data),
     lambda inflater, data: inflater._inflate(cramjam.gzip.decompress_into, data),
-    lambda inflater, data: xerial.decompress(data, inflater.limit_bytes),
+    lambda inflater, data: xerial.decompress(data, inflater._limit_bytes, inflater._blocks_max),
     Inflater._inflate_lz4,
     lambda inflater, data: inflater._inflate(cramjam.zstd.decompress_into, data),
 )

@@ -5,11 +5,11 @@ their value; the values of the quorum's own types are messages of the protocol l
 of key or marker is read as the one we know: fields are only ever added behind.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
 from typing import Final
 
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.records.errors import CorruptRecordControlError
 from tidelog.records.record import Record
 

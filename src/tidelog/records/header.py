@@ -9,12 +9,12 @@ The checksum covers everything from `attributes` on: a broker sets base offset a
     attributes: 0-2 compression | 3 timestamp type | 4 transactional | 5 control | 6 delete horizon | the rest unused
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
 from typing import Final
 
 from tidelog.model.ids import NO_PRODUCER_ID
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.records.errors import (
     CorruptRecordCountError,
     CorruptRecordLengthError,

@@ -2,8 +2,8 @@
 the same file runs interpreted. The rules are those of `kernels_decode`.
 
 Nothing is decoded into columns: lengths, offsets, keys and times are looked at and forgotten. A record that the
-format allows and the topic does not is noted by its index, and the walk goes on, because a producer is told of every
-one of them; bytes that the format does not allow are raised at once.
+format allows and the topic does not is noted by its index, and the walk goes on, because a producer is told of all of
+them, up to a number that nobody reads to its end; bytes that the format does not allow are raised at once.
 """
 
 from typing import Final
@@ -24,6 +24,8 @@ from tidelog.records.kernels_head import PLAIN_TIME_MAX, PLAIN_TIME_MIN, RecordH
 from tidelog.records.kernels_walk import MIN_RECORD_BYTES, check_bounds
 
 NO_TIMESTAMP: Final = -1
+# Records of each kind that are named. A batch has room for millions, and an answer that names each takes gigabytes.
+NAMED_MAX: Final = 1_000
 
 
 class RecordsCheck:
@@ -32,7 +34,7 @@ class RecordsCheck:
     def __init__(self) -> None:
         self.is_dense: bool = True  # the offset deltas are 0, 1, 2, ...
         self.max_timestamp: i64 = NO_TIMESTAMP
-        self.faults: i64 = 0  # records that the two lists below name
+        self.faults: i64 = 0  # all of them; the lists below name the first ones
         self.keyless: vec[i64] = vec[i64]()  # indexes of records without a key, where keys are needed
         self.untimely: vec[i64] = vec[i64]()  # indexes of records too old or too new
         self.untimely_timestamps: vec[i64] = vec[i64]()
@@ -74,16 +76,56 @@ def check_records(
             max_timestamp = timestamp
         if needs_key and head.key < 0:
             check.faults += 1
-            check.keyless = append(check.keyless, index)
+            if len(check.keyless) < NAMED_MAX:
+                check.keyless = append(check.keyless, index)
         elif (timestamp < oldest or timestamp > newest) and timestamp != NO_TIMESTAMP:
             check.faults += 1
-            check.untimely = append(check.untimely, index)
-            check.untimely_timestamps = append(check.untimely_timestamps, timestamp)
+            if len(check.untimely) < NAMED_MAX:
+                check.untimely = append(check.untimely, index)
+                check.untimely_timestamps = append(check.untimely_timestamps, timestamp)
         index += 1
     if c.position != end:
         raise CorruptRecordCountError(base_offset, f"{end - c.position} bytes after the last record")
     check.max_timestamp = max_timestamp
     return check
+
+
+class TimeSearch:
+    """What `search_times` found."""
+
+    def __init__(self) -> None:
+        self.offset_delta: i64 = -1  # of the first record that is not before the time; -1: there is none
+        self.timestamp: i64 = NO_TIMESTAMP  # of that record
+        self.latest: i64 = NO_TIMESTAMP  # of those that were passed
+
+
+def search_times(
+    b: bytes, position: i64, end: i64, count: i64, base_timestamp: i64, timestamp: i64, from_delta: i64
+) -> TimeSearch:
+    """Walk the records from the offset delta `from_delta` on, up to the first that is not before `timestamp`."""
+    check_bounds(b, position, end)
+    found = TimeSearch()
+    plain_time: bool = base_timestamp > PLAIN_TIME_MIN and base_timestamp < PLAIN_TIME_MAX
+    index: i64 = 0
+    c = Cursor(0, position)
+    head = RecordHead()
+    while index < count:
+        time: i64 = 0
+        if plain_time and read_head(head, b, c.position, end):
+            c.position = head.end
+            time = base_timestamp + head.timestamp_delta
+        else:
+            time = read_fields(c, b, end, base_timestamp, head)
+        index += 1
+        if head.offset_delta < from_delta:
+            continue
+        if time >= timestamp:
+            found.offset_delta = head.offset_delta
+            found.timestamp = time
+            return found
+        if time > found.latest:
+            found.latest = time
+    return found
 
 
 def read_fields(c: Cursor, b: bytes, end: i64, base_timestamp: i64, head: RecordHead) -> i64:

@@ -8,7 +8,6 @@ a byte, hence the short cuts for what is one byte in nearly every record.
 
 from typing import Final
 
-from crc32c import crc32c
 from librt.strings import (
     BytesWriter,
     read_i32_le,
@@ -21,6 +20,7 @@ from librt.strings import (
 )
 from mypy_extensions import i16, i32, i64, u8
 
+from tidelog.records.crc import crc32c
 from tidelog.records.errors import ColumnError
 
 MAGIC: Final = 2

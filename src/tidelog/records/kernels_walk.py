@@ -4,11 +4,11 @@ runs interpreted. The rules are those of `kernels_decode`.
 
 from typing import Final
 
-from crc32c import crc32c
 from librt.strings import read_i16_be, read_i32_be, read_i64_be
 from librt.vecs import append, vec
 from mypy_extensions import i32, i64
 
+from tidelog.records.crc import crc32c
 from tidelog.records.errors import (
     CorruptRecordCountError,
     CorruptRecordCrcError,

@@ -22,12 +22,15 @@ _SIZE: Final = Struct("<I")
 _SIZE_BYTES: Final = _SIZE.size
 _END_MARK: Final = bytes(_SIZE_BYTES)
 _ONE_BLOCK_BYTES: Final = _HEAD_BYTES + 2 * _SIZE_BYTES  # the frame around a single block, which most batches are
+# Beyond so many blocks the decoder for frames is the quicker one: tiny blocks take 1.5 microseconds each here, and a
+# hundredth of that there. 64 MiB in full blocks has as many.
+BLOCKS_MAX: Final = 1024
 _STORED: Final = 1 << 31  # the block is as it was, and the rest of the number its size
 
 
 def inflate_usual(data: BytesLike, scratch: bytearray, limit_bytes: int) -> bytes | None:
-    """None where this is not for us to decide: another kind of frame, damage, or more than `limit_bytes`. Blocks are
-    inflated into `scratch`; one that does not fit is not for us either."""
+    """None where this is not for us to decide: another kind of frame, damage, or more than `limit_bytes` or BLOCKS_MAX.
+    Blocks are inflated into `scratch`; one that does not fit is not for us either."""
     if data[:_HEAD_BYTES] != USUAL_HEAD or len(data) < _ONE_BLOCK_BYTES:
         return None
     try:
@@ -50,7 +53,7 @@ def _inflate_blocks(data: memoryview, scratch: memoryview, limit_bytes: int) -> 
             return None
         block = data[start:position] if size & _STORED else _inflate_block(data[start:position], scratch)
         inflated_bytes += len(block)
-        if not 0 < len(block) <= BLOCK_BYTES_MAX or inflated_bytes > limit_bytes:
+        if not 0 < len(block) <= BLOCK_BYTES_MAX or inflated_bytes > limit_bytes or len(blocks) >= BLOCKS_MAX:
             return None
         blocks.append(bytes(block))  # the next one is inflated to the same place
     if position != end_mark or not blocks or _SIZE.unpack_from(data, end_mark)[0]:

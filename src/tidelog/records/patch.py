@@ -7,8 +7,7 @@ time is stamped into the header (records keep their deltas, readers ignore them)
 from struct import Struct
 from typing import Final
 
-from crc32c import crc32c
-
+from tidelog.records.crc import crc32c
 from tidelog.records.header import (
     ATTRIBUTES_POSITION,
     CRC_POSITION,

@@ -9,9 +9,9 @@ nobody writes one, and bytes that nobody writes are damage.)
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.records.errors import (
     CorruptRecordCountError,
     CorruptRecordLengthError,

@@ -97,6 +97,16 @@ class AppendRefused(Exception):
         self.code = code
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ReplayFailed(Exception):
+    """A machine could not replay a message of its log while it was loaded: `message` says which of the slice that was
+    handed over last. The log is damaged, or there is a bug; whoever owns the machine knows what is lost with it."""
+
+    def __init__(self, message: int, reason: str) -> None:
+        super().__init__(reason)
+        self.message = message
+
+
 # Replayed between two yields: about a millisecond of work.
 RECORDS_A_SLICE: Final = 250
 
@@ -157,11 +167,13 @@ class Replicated(Generic[M]):
         self._on_effect = on_effect or _nobody
         self._loading: Iterator[Sequence[Any]] | None = None
         self._activation: Activation | None = None
+        self._activated: Result | None = None  # what it begins with, while the log takes nothing
         self._requests: deque[_Request] = deque()
         self._running: _Running | None = None
         self._waiting: deque[_Waiting] = deque()
         self._pending: dict[Any, Reply] = {}  # by request
         self._wall_ms = 0  # of this turn
+        self.hold_steps_until_ms: int | None = None  # the log takes nothing now: the machine does nothing by itself
 
     # Its life
 
@@ -176,12 +188,21 @@ class Replicated(Generic[M]):
     @property
     def deadline(self) -> int | None:
         """When the machine wants a turn for the sake of time."""
-        return self.machine.deadline if self.is_active and self.machine is not None else None
+        deadline = self.machine.deadline if self.is_active and self.machine is not None else None
+        held_ms = self.hold_steps_until_ms
+        if self._activated is not None:
+            return 0 if held_ms is None else held_ms
+        return deadline if deadline is None or held_ms is None else max(deadline, held_ms)
 
     @property
     def has_work(self) -> bool:
         """Whether the next turn should come at once."""
         return self._loading is not None or self._running is not None or bool(self._requests)
+
+    @property
+    def has_line(self) -> bool:
+        """Whether requests have come that are not being handled yet."""
+        return bool(self._requests)
 
     @property
     def is_waiting(self) -> bool:
@@ -191,7 +212,7 @@ class Replicated(Generic[M]):
     @property
     def is_free(self) -> bool:
         """Whether something could be decided at once: it is active, and nobody is in line."""
-        return self.is_active and self._running is None and not self._requests
+        return self.is_active and self._running is None and not self._requests and self._activated is None
 
     def start(self, machine: M, committed: Iterator[Sequence[Any]], activation: Activation | None = None) -> None:
         """A new machine, which replays all messages of `committed` (the whole log, a batch at a time) and then begins
@@ -204,7 +225,7 @@ class Replicated(Generic[M]):
     def drop(self) -> None:
         """The leadership is gone, or the log could not be written. What is committed already is answered as it is."""
         self.answer()
-        self.machine = self._loading = self._activation = None
+        self.machine = self._loading = self._activation = self._activated = None
         if self._running is not None:
             self._running.steps.close()
             self._running.reply(self._lost)
@@ -258,21 +279,40 @@ class Replicated(Generic[M]):
                 self._loading = None
                 self._activate(now_ms)
                 return
-            for message in messages:
-                self.machine.replay(message)
+            self._replay_loaded(self.machine, messages)
             if is_over():
                 return
+
+    def _replay_loaded(self, machine: M, messages: Sequence[Any]) -> None:
+        count = 0
+        try:
+            for message in messages:
+                machine.replay(message)
+                count += 1
+        except Exception as bug:
+            raise ReplayFailed(count, f"{type(bug).__name__}: {bug}") from bug
 
     def _activate(self, now_ms: int) -> None:
         activation, self._activation = self._activation, None
         if activation is not None:
-            self._running = _Running(self._carry_out(activation(now_ms)), _nobody)
+            self._activated = result = activation(now_ms)
+            held_ms = self.hold_steps_until_ms
+            if not result.records or held_ms is None or now_ms >= held_ms:
+                self._begin_activated(result)
+
+    def _begin_activated(self, result: Result) -> None:
+        self._activated = None
+        self._running = _Running(self._carry_out(result), _nobody)
 
     def _step_if_due(self, now_ms: int) -> None:
         machine, deadline = self.machine, self.deadline
         if machine is None or deadline is None or now_ms < deadline or self._running is not None:
             return
-        self._running = _Running(self._carry_out(machine.step(now_ms, self._wall_ms)), _nobody)
+        if self._activated is not None:
+            self._begin_activated(self._activated)
+            return
+        running = self._running = _Running(self._carry_out(machine.step(now_ms, self._wall_ms)), _nobody)
+        self._go_on(running)  # beside what a turn gets done however little time it has: timers keep nobody waiting
 
     def _handle_all(self, is_over: Callable[[], bool]) -> None:
         is_first = True

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from zlib import crc32
 
-from tidelog.ports.errors import DiskFull, NotFound, StorageFault, WrongKind
+from tidelog.ports.errors import DiskFull, NotFound, StorageFault, SyncFailed, WrongKind
 from tidelog.ports.files import DiskSpace
 from tidelog.sim.faults import Faults, Op
 from tidelog.sim.names import ROOT, Entry, NameChange, Names
@@ -166,21 +166,21 @@ class SimDisk:
         forgotten: the pages are clean now, and no later sync will write them."""
         try:
             self.faults.check(Op.SYNC, path)
-        except StorageFault:
+        except StorageFault as fault:
             dropped = inode.take(until)
             if dropped:
                 _mood, inode.medium = tear(inode.medium, dropped, self.random, self._stale())
-            raise
+            raise _failed_sync(fault) from fault
         inode.settle(until)
 
     def sync_directory(self, number: int, path: str) -> None:
         try:
             self.faults.check(Op.SYNC_DIRECTORY, path)
-        except StorageFault:
+        except StorageFault as fault:
             changes = self.names.take(number)
             for change in changes[: self.random.randrange(len(changes) + 1)]:
                 self.names.durable.apply(change)
-            raise
+            raise _failed_sync(fault) from fault
         self.names.sync(number)
 
     def lose_power(self) -> None:
@@ -231,3 +231,7 @@ class SimDisk:
         self.trace.record("rot", inode.number, *bits)
         inode.evict()
         self._count_space()
+
+
+def _failed_sync(fault: StorageFault) -> SyncFailed:
+    return SyncFailed(fault.path, fault.detail, found_no_room=isinstance(fault, DiskFull))

@@ -7,7 +7,7 @@ sync under this directory fails". A disk that is `dead` fails everything.
 from dataclasses import dataclass
 from enum import Enum
 
-from tidelog.ports.errors import DeviceFault, IoError
+from tidelog.ports.errors import IoError, StorageFault
 
 
 class Op(Enum):
@@ -25,7 +25,7 @@ class Op(Enum):
 class Rule:
     op: Op
     under: str
-    fault: type[DeviceFault]
+    fault: type[StorageFault]
     skip: int
     times: int | None  # None: for ever
 
@@ -52,7 +52,7 @@ class Faults:
         op: Op,
         under: str = "/",
         *,
-        fault: type[DeviceFault] = IoError,
+        fault: type[StorageFault] = IoError,
         skip: int = 0,
         times: int | None = 1,
     ) -> None:

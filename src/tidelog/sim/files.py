@@ -25,7 +25,8 @@ from tidelog.ports.errors import (
     WrongKind,
 )
 from tidelog.ports.files import Completion, DiskSpace, File, FileStat, OpenMode, Ticket
-from tidelog.ports.paths import check_rename, parent_of
+from tidelog.ports.filled_directory import filled_directory_steps
+from tidelog.ports.paths import check_path, check_rename, parent_of
 from tidelog.sim.disk import DiskSettings, SimDisk
 from tidelog.sim.entropy import stream
 from tidelog.sim.faults import Op
@@ -72,6 +73,7 @@ class SimFileSystem:
         self.locks: dict[LockKey, str] = {}  # to the owner
         self.forbids_waits = False
         self._runs_jobs = False  # the helper thread's, which may wait
+        self.pinned_files = 0
         self.stall_ms = 0
         self.cold_reads = 0
         self._random = stream(seed, f"{owner}/jobs")
@@ -115,6 +117,7 @@ class SimFileSystem:
     def _end_process(self) -> None:
         self.process += 1
         self.locks = {}
+        self.pinned_files = 0
 
     def rot(self, path: str, bits: Sequence[int] = (), *, random_bits: int = 0) -> list[int]:
         """Flip these bits of the file's durable bytes, or so many that chance picks; returns which."""
@@ -298,6 +301,11 @@ class SimFileSystem:
         mount = self._mounts.mount_of(path)
         return self._jobs.begin(mount, self.clock.monotonic_ms(), self.sync_duration_ms(disk), steps)
 
+    def begin_make_directory(self, path: str, files: Mapping[str, bytes]) -> Ticket:
+        check_path(path)
+        lane = "make " + parent_of(path)
+        return self._jobs.begin(lane, self.clock.monotonic_ms(), 1, filled_directory_steps(self, path, files))
+
     def begin_warm(self, file: File, position: int, size: int) -> Ticket:
         assert isinstance(file, SimFile)
         file.check_open()
@@ -312,6 +320,9 @@ class SimFileSystem:
             yield
         finally:
             file.unpin()
+
+    def allow_any_order(self) -> None:
+        """The order that it has is one of any."""
 
     def completions(self) -> list[Completion]:
         self._runs_jobs = True

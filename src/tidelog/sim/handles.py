@@ -49,6 +49,10 @@ class SimFile:
         self.check_open()
         return self.read_pinned(position, size)
 
+    def read_cached(self, position: int, size: int) -> bytes | None:
+        self.check_open()
+        return self.read_pinned(position, size) if self.inode.is_cached(position, size) else None
+
     def read_pinned(self, position: int, size: int) -> bytes:
         """What a range reads, which may outlive `close`."""
         self.check_alive()
@@ -110,10 +114,14 @@ class SimFile:
             self._drop_if_done()
 
     def pin(self) -> None:
+        if not self._pins:
+            self._fs.pinned_files += 1
         self._pins += 1
 
     def unpin(self) -> None:
         self._pins -= 1
+        if not self._pins and self._process == self._fs.process:
+            self._fs.pinned_files -= 1
         self._drop_if_done()
 
     def _drop_if_done(self) -> None:

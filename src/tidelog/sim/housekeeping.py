@@ -3,6 +3,7 @@
     housekeeping = SimHousekeeping(fs, seed, clean_log)
     housekeeping.step()        one step of one of the jobs
     housekeeping.kill(work)    its worker dies on the spot, and leaves its files as they are
+    housekeeping.refusals = 5  no worker can be started for the next five jobs
 
 A worker sees the disks through a FileSystem of its own, which fails for good once the worker, the process or the
 machine is dead. So what a generator does on its way out (clearing up) does not happen after a death, as it would not.
@@ -12,7 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import Any
 
-from tidelog.ports.errors import HandleClosed, StorageFault
+from tidelog.ports.errors import HandleClosed, StorageFault, TooManyOpenFiles
 from tidelog.ports.housekeeping import NOT_WATCHABLE, Cancelled, Event, Failed, Finished, Stepped, WorkId
 from tidelog.sim.entropy import stream
 from tidelog.sim.files import SimFileSystem
@@ -49,12 +50,15 @@ class SimHousekeeping:
         self._run = run
         self._workers: dict[WorkId, _Worker] = {}
         self._events: list[Event] = []
+        self._undelivered: list[Event] = []  # of jobs that have no worker
         self._next_work = 1
+        self.refusals = 0
 
     # The simulation's side
 
     @property
-    def has_events(self) -> bool:
+    def is_readable(self) -> bool:
+        """What a poll of `fileno` would find, were there one."""
         return bool(self._events)
 
     @property
@@ -75,7 +79,9 @@ class SimHousekeeping:
             worker.steps.close()
             return
         try:
-            self._events.append(Stepped(work, next(worker.steps)))
+            said = next(worker.steps)
+            if said is not None:
+                self._events.append(Stepped(work, said))
         except StopIteration as end:
             self._end(work, Finished(work, end.value))
         except StorageFault as fault:
@@ -90,6 +96,8 @@ class SimHousekeeping:
         self._events.append(event)
 
     def kill(self, work: WorkId) -> None:
+        if work not in self._workers:
+            return
         self._workers[work].files.is_dead = True
         self._bury(work)
         self._events.append(Failed(work, "its simulated process was killed", worker_died=True))
@@ -103,6 +111,10 @@ class SimHousekeeping:
     def begin(self, job: object) -> WorkId:
         work = WorkId(self._next_work)
         self._next_work += 1
+        if self.refusals:
+            self.refusals -= 1
+            self._undelivered.append(Failed(work, "no process", TooManyOpenFiles("worker", "no process")))
+            return work
         files = WorkerFiles(self._fs)
         self._workers[work] = _Worker(files, self._run(files, job))
         return work
@@ -111,8 +123,13 @@ class SimHousekeeping:
         if work in self._workers:
             self._workers[work].is_cancelled = True
 
+    @property
+    def has_events(self) -> bool:
+        return bool(self._undelivered)
+
     def events(self) -> list[Event]:
-        events, self._events = self._events, []
+        events = self._undelivered + self._events
+        self._undelivered, self._events = [], []
         return events
 
     def fileno(self) -> int:

@@ -1,7 +1,7 @@
 """The simulated helper thread: work that was begun, and completes when simulated time has come.
 
-On each disk what makes things durable completes in the order begun; warming has a queue of its own. Between its
-beginning and its completion a job may be caught by a power loss at any of its steps.
+On each disk what makes things durable completes in the order begun; warming, and the making of directories, have
+queues of their own. Between its beginning and its completion a job may be caught by a power loss at any of its steps.
 """
 
 from collections.abc import Generator
@@ -11,7 +11,7 @@ from random import Random
 from tidelog.ports.errors import StorageFault
 from tidelog.ports.files import Completion, Ticket
 
-STEPS_MAX = 4  # of the longest job, a replacement
+STEPS_MAX = 4  # of the longest jobs: a replacement, a new log
 Steps = Generator[None, None, None]
 
 

@@ -19,22 +19,24 @@ from tidelog.ports.network import Address, ConnectionId
 from tidelog.protocol.client_connection import ClientConnection
 from tidelog.protocol.messages.registry import RESPONSES
 from tidelog.raft.voters import VoterEndpoint
-from tidelog.server.formatting import FormatRequest, format_log_dirs
-from tidelog.server.node import Node, Phase, Ports
+from tidelog.server.node.formatting import FormatRequest, format_log_dirs
+from tidelog.server.node.node import Node, Phase, Ports
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
-from tidelog.sim.entropy import SimEntropy
+from tidelog.sim.entropy import SimEntropy, stream
 from tidelog.sim.files import SimFileSystem
-from tidelog.sim.housekeeping import SimHousekeeping
+from tidelog.sim.housekeeping import JobSteps, SimHousekeeping
 from tidelog.sim.network import SimNetwork
 from tidelog.sim.trace import Trace
 from tidelog.sim.wire import NetworkSettings
+from tidelog.storage.append.batch_work import BatchJob, do_batch_job
 from tidelog.storage.cleaner.cleaning import clean_log
 
 PORT: Final = 9092
 CONTROLLER_PORT: Final = 9093
 CLUSTER_ID: Final = "AbCdEfGhIjKlMnOpQrStUv"
 PATIENCE_MS: Final = 60_000
+PREPARATION_STEPS_MAX: Final = 20
 NANOSECONDS_PER_MS: Final = 1_000_000
 
 
@@ -129,7 +131,8 @@ class NodeWorld:
         self.node_host, self.client_host = self.network.host("node"), self.network.host("client")
         self.overrides = dict(overrides or {})
         self._seed = seed
-        self._lives = 0
+        self.lives = 0  # that the node has had, with this one
+        self._random = stream(seed, "batch workers")
         self.node: Node | None = None
         self.turns = 0  # that the node has had
         self._format()
@@ -166,16 +169,23 @@ class NodeWorld:
         )
         format_log_dirs(self.fs, SimEntropy(self._seed), request, self.clock.wall_ms())
 
+    def _prepare_slowly(self, _fs: object, job: BatchJob) -> JobSteps:
+        """A worker's answer comes when the seed will have it."""
+        for _ in range(self._random.randrange(PREPARATION_STEPS_MAX)):
+            yield None
+        return do_batch_job(job)
+
     # The node's life
 
     def start(self, *, until_running: bool = True) -> None:
-        self._lives += 1
+        self.lives += 1
         self.fs.forbids_waits = False
         self.node_host.listen(PORT, "PLAINTEXT")
         self.node_host.listen(CONTROLLER_PORT, "CONTROLLER")
-        entropy = SimEntropy(self._seed * 1_000 + self._lives)
-        self.housekeeping = SimHousekeeping(self.fs, self._seed * 1_000 + self._lives, clean_log)
-        ports = Ports(self.clock, entropy, self.fs, self.node_host, self.housekeeping)
+        entropy = SimEntropy(self._seed * 1_000 + self.lives)
+        self.housekeeping = SimHousekeeping(self.fs, self._seed * 1_000 + self.lives, clean_log)
+        self.batch_workers = SimHousekeeping(self.fs, self._seed * 1_000 + self.lives, self._prepare_slowly)
+        ports = Ports(self.clock, entropy, self.fs, self.node_host, self.housekeeping, self.batch_workers)
         bound = {"PLAINTEXT": Address("node", PORT), "CONTROLLER": Address("node", CONTROLLER_PORT)}
         self.node = Node(self.config(), ports, bound)
         if until_running:
@@ -192,6 +202,7 @@ class NodeWorld:
         self.node = None
         self.fs.kill()
         self.node_host.kill()
+        self.batch_workers.stop()
         self.housekeeping.stop()  # after the files: a dead worker clears nothing up
 
     def lose_power(self) -> None:
@@ -199,6 +210,7 @@ class NodeWorld:
         self.fs.lose_power()
         self.node_host.lose_power()
         self.node_host.restart()
+        self.batch_workers.stop()
         self.housekeeping.stop()
 
     # Time
@@ -210,6 +222,7 @@ class NodeWorld:
         """Everybody once who has a reason to."""
         if self.node is not None:
             self.housekeeping.step()
+            self.batch_workers.step()
             if self._wakes(self.node):
                 self.turns += 1
                 self._turn(self.node)
@@ -223,10 +236,12 @@ class NodeWorld:
             self.fs.forbids_waits = False  # workers may wait
 
     def _wakes(self, node: Node) -> bool:
+        """As `io.run` waits: for its deadline, and for what a poll finds."""
         now_ms, deadline_ms, completion_ms = self.clock.monotonic_ms(), node.deadline_ms, self.fs.next_completion_ms()
         is_due = deadline_ms is not None and deadline_ms <= now_ms
         is_completed = completion_ms is not None and completion_ms <= now_ms
-        return is_due or is_completed or self.node_host.is_ready or bool(self.housekeeping.has_events)
+        is_readable = self.housekeeping.is_readable or self.batch_workers.is_readable
+        return is_due or is_completed or self.node_host.is_ready or is_readable
 
     def run(self, duration_ms: int) -> None:
         for _ in range(duration_ms):

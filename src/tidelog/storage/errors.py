@@ -5,10 +5,15 @@ about bytes that are there and make no sense, and about the limits of the format
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tidelog.model.ids import TopicPartition
 from tidelog.ports.errors import DeviceFault, StorageFault
+from tidelog.ports.files import Ticket
 from tidelog.ports.paths import name_of, parent_of
+
+if TYPE_CHECKING:
+    from tidelog.storage.segment.descriptors import Descriptors
 
 
 def way_out(path: str) -> str:
@@ -26,6 +31,21 @@ class LogError(Exception):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
+
+
+class ColdRead(Exception):
+    """A read that would wait for the disk, while `Descriptors.may_wait` is off: these bytes have to be warmed first."""
+
+    def __init__(self, descriptors: "Descriptors", path: str, position: int, size_bytes: int) -> None:
+        super().__init__(path, position, size_bytes)
+        self.descriptors = descriptors
+        self.path = path
+        self.position = position
+        self.size_bytes = size_bytes
+
+    def begin_warm(self) -> Ticket:
+        """Bring what was missed into the page cache, off the loop."""
+        return self.descriptors.begin_warm(self)
 
 
 class CorruptIndexError(LogError):

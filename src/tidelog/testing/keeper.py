@@ -7,7 +7,10 @@ Commands and answers are lines of JSON on stdin and stdout. How it learns that i
 Then every node is killed and every directory removed. The other way round, a node whose keeper was killed sees the end
 of its socket, and does the same for itself (node_process.py).
 
-It has no threads of its own, so that forking is safe; what the nodes need is imported once, before the first fork.
+A node's port is held for it, so that it finds it again after a stop or a kill: nobody else is given it meanwhile.
+
+It has no threads of its own, so that forking is safe. What a node needs for its start is imported once, before the
+first fork; the rest while the first node serves, so that later ones begin with it.
 """
 
 import contextlib
@@ -25,6 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidelog.io.preloading import Preloading
+from tidelog.server.node.deferred_modules import deferred_modules
 from tidelog.testing.node_process import run_node
 
 START_S_MAX = 60
@@ -47,6 +52,7 @@ class Kept:
     directory: Path
     pid: int = 0
     link: socket.socket | None = None  # the node's start is told over it, and its end by its closing
+    holder: socket.socket | None = None  # bound to the node's port, and never listening
 
 
 class Keeper:
@@ -55,6 +61,7 @@ class Keeper:
         self._buffer = b""
         self._kept: dict[str, Kept] = {}
         self._opened = 0
+        self._preloading = Preloading(deferred_modules(has_metrics=True))
 
     def run(self) -> None:
         commands: dict[str, Callable[[Answer], Answer]] = {
@@ -71,6 +78,9 @@ class Keeper:
             except Refused as refusal:
                 answer = {"error": str(refusal)}
             _write(json.dumps({"number": question["number"], **answer}).encode() + b"\n")
+            if question["command"] == "start" and not self._preloading.is_done:
+                self._preloading.finish()
+                gc.freeze()
 
     def clear(self) -> None:
         for kept in self._kept.values():
@@ -86,6 +96,9 @@ class Keeper:
     def _start(self, question: Answer) -> Answer:
         kept = self._kept[question["name"]]
         self._end(kept, signal.SIGKILL)  # one that died by itself and was not noticed
+        if kept.holder is None and not question["port"]:
+            kept.holder = _hold_port(question["host"])
+            question["port"] = kept.holder.getsockname()[1] if kept.holder is not None else 0
         self._fork(kept, question)
         assert kept.link is not None
         if not self._wait(kept.link.fileno(), START_S_MAX):
@@ -105,9 +118,9 @@ class Keeper:
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
-            others = [other.link for other in self._kept.values() if other.link is not None]
-            for link in (ours, *others):
-                link.close()
+            others = [each for other in self._kept.values() for each in (other.link, other.holder) if each is not None]
+            for each in (ours, *others):
+                each.close()
             if self._parent is not None:
                 os.close(self._parent)
             run_node(theirs, kept.directory, question)
@@ -134,6 +147,8 @@ class Keeper:
     def _forget(self, question: Answer) -> Answer:
         kept = self._kept.pop(question["name"])
         self._end(kept, signal.SIGKILL)
+        if kept.holder is not None:
+            kept.holder.close()
         shutil.rmtree(kept.directory, ignore_errors=True)
         return {}
 
@@ -180,6 +195,20 @@ def _watch(parent_pid: int) -> int | None:
     if os.getppid() != parent_pid:
         raise ParentGone
     return watched
+
+
+def _hold_port(host: str) -> socket.socket | None:
+    """A socket on a free port, which the node may listen on as well; None where no second socket may have a port.
+
+    The system gives a port that is bound to nobody who asks for any free one. The node asks for it by number, and with
+    SO_REUSEADDR, which on Linux is enough beside a socket that does not listen.
+    """
+    if sys.platform != "linux":
+        return None
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind((host, 0))
+    return holder
 
 
 def _write(line: bytes) -> None:

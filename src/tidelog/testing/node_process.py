@@ -1,6 +1,7 @@
 """What a forked node does: its log to a file, a node on its directory, the port told to the keeper, then serve."""
 
 import json
+import logging
 import os
 import shutil
 import signal
@@ -12,16 +13,18 @@ import traceback
 from pathlib import Path
 from typing import Any, Never
 
-from tidelog.config import ConfigError
+from tidelog.config import ConfigError, sum_up
 from tidelog.io.development import DevelopmentNode, development_config, format_if_new
 from tidelog.io.log_format import set_up_logging
 from tidelog.io.run import Runner, raise_descriptor_limit, stop_on_signals
-from tidelog.server.node_phase import Phase
+from tidelog.server.node.phase import Phase
 
 FAILED = 1
 ORPHAN_S_MAX = 5
 # A test waits for its first assignment, not for other members that will never come.
 TEST_SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
+
+log = logging.getLogger("tidelog")
 
 
 def run_node(link: socket.socket, directory: Path, question: dict[str, Any]) -> Never:
@@ -67,9 +70,12 @@ def _end_with_keeper(link: socket.socket, orphaned: threading.Event) -> None:
 
 def _serve(link: socket.socket, data: Path, question: dict[str, Any]) -> None:
     node = DevelopmentNode(
-        data, question["host"], question["port"], overrides={**TEST_SETTINGS, **question["settings"]}
+        str(data), question["host"], question["port"], overrides={**TEST_SETTINGS, **question["settings"]}
     )
-    config = development_config(node)
+    loaded = development_config(node, "tidelog.testing")
+    for line in sum_up(loaded.warnings):
+        log.warning("%s", line)
+    config = loaded.config
     format_if_new(config)
     raise_descriptor_limit()
     runner = Runner(config)
@@ -78,7 +84,7 @@ def _serve(link: socket.socket, data: Path, question: dict[str, Any]) -> None:
         runner.listen()
         runner.start()
         runner.run_until(Phase.RUNNING)
-        runner.freeze()
+        runner.begin_to_serve()
         _tell(link, port=runner.bound["PLAINTEXT"].port)
         runner.serve()
     finally:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
 from tidelog.testing.broker import Setting, setting_text
 

@@ -7,14 +7,14 @@ repeat. The rules for a single record are those that the traffic's truth goes by
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pyspark_tidelog.fetch_task import FetchTask
-from pyspark_tidelog.kafka_settings import ClusterOptions, FetchSettings
-from pyspark_tidelog.record_batches import record_batches
+from pyspark_tidelog.kafka.settings import ClusterOptions, FetchSettings
+from pyspark_tidelog.source.fetch_task import FetchTask
+from pyspark_tidelog.source.record_batches import record_batches
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
 from tidelog.client.offsets import list_offsets
 from tidelog.model.ids import TopicPartition
-from tidelog_pipelines.ecommerce.events import FUTURE_MS_MAX, EventTopics
+from tidelog_pipelines.ecommerce.events import EventTopics
 from tidelog_pipelines.traffic.rules import event_or_reason, is_robot
 
 
@@ -33,7 +33,7 @@ class TopicLog:
     def ids(self, topic: str, partition: int, start: int, end: int, since_ms: int) -> Iterator[tuple[str, int]]:
         if start >= end:
             return
-        with self.cluster.connect() as client:
+        with self.cluster.connect(is_patient=True) as client:
             start = max(start, offset_at(client, TopicPartition(topic, partition), since_ms, end))
         task = FetchTask(
             self.cluster,
@@ -54,9 +54,9 @@ class TopicLog:
                     yield event_id, time_us // 1000
 
 
-def offset_at(client: Client, place: TopicPartition, time_ms: int, end: int) -> int:
+def offset_at(client: Client, topic_partition: TopicPartition, time_ms: int, end: int) -> int:
     """Of the first record that is not older; `end` where there is none."""
-    found = list_offsets(client, {place: max(0, time_ms)})[place]
+    found = list_offsets(client, {topic_partition: max(0, time_ms)})[topic_partition]
     if isinstance(found, ClientError):
         raise found
     return end if found.offset < 0 else min(found.offset, end)
@@ -65,7 +65,7 @@ def offset_at(client: Client, place: TopicPartition, time_ms: int, end: int) -> 
 def counted_id(kind: str, value: bytes | None, timestamp_ms: int) -> str | None:
     """None: it does not count."""
     event = event_or_reason(kind, value or b"", timestamp_ms)
-    if isinstance(event, str) or is_robot(kind, event) or event["at"] - timestamp_ms > FUTURE_MS_MAX:
+    if isinstance(event, str) or is_robot(kind, event):
         return None
     event_id: str = event["event_id"]
     return event_id

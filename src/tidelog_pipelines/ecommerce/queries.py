@@ -7,9 +7,9 @@ pace: a micro-batch costs more than a second parse of what is in it.
 
 from typing import TYPE_CHECKING, Final
 
-from pyspark_tidelog.foreach import write_exactly_once
-from pyspark_tidelog.kafka_settings import cluster_options, fetch_settings
+from pyspark_tidelog.kafka.settings import cluster_options, fetch_settings
 from pyspark_tidelog.lake import start_archive
+from pyspark_tidelog.sink.foreach import write_exactly_once
 from tidelog_pipelines.ecommerce.lookback import TopicLog
 from tidelog_pipelines.ecommerce.parse import dead_letters, events_of, parsed
 from tidelog_pipelines.ecommerce.repeats import EventLog, first_of_each
@@ -26,9 +26,12 @@ FORMAT: Final = "tidelog"
 RESULTS: Final = "results"
 DEAD_LETTERS: Final = "dead_letters"
 ARCHIVE: Final = "archive"
-# Behind the latest end of a window, which is up to five minutes ahead of the events. A partition may be read nearly
-# this far behind another before an event of it is dropped; all that it costs is a few rows of state for each minute.
+# Behind the latest end of a window, which is up to five minutes ahead of the events. All that it costs is a few rows of
+# state for each minute.
 WATERMARK: Final = "1 hour"
+# Of a backlog, that a micro-batch takes: no partition is read further ahead of another, and with the windows' five
+# minutes, and the half minutes by which events may be late or early, that leaves half an hour for clocks of brokers.
+BACKLOG_TIME: Final = "20m"
 
 
 def result_records(records: "DataFrame", settings: Settings, log: EventLog) -> "DataFrame":
@@ -39,7 +42,8 @@ def result_records(records: "DataFrame", settings: Settings, log: EventLog) -> "
 
 
 def start_results(spark: "SparkSession", settings: Settings) -> "StreamingQuery":
-    records = _read(spark, settings, settings.topics.counted, "value,topic,partition,offset,timestamp", RESULTS)
+    columns = "value,topic,partition,offset,timestamp"
+    records = _read(spark, settings, settings.topics.counted, columns, RESULTS, maxTimePerTrigger=BACKLOG_TIME)
     log = TopicLog(cluster_options(settings.cluster), fetch_settings(settings.cluster), settings.topics)
     # By way of foreachBatch, because Spark hands updates to no sink that is written in Python.
     changes = result_records(records, settings, log).writeStream.outputMode("update")
@@ -67,8 +71,10 @@ def start_archiving(spark: "SparkSession", settings: Settings, directory: str) -
     )
 
 
-def _read(spark: "SparkSession", settings: Settings, topics: "Iterable[str]", columns: str, query: str) -> "DataFrame":
-    options = _source(settings, topics, query)
+def _read(
+    spark: "SparkSession", settings: Settings, topics: "Iterable[str]", columns: str, query: str, **more: str
+) -> "DataFrame":
+    options = _source(settings, topics, query) | more
     return spark.readStream.format(FORMAT).options(**options).option("columns", columns).load()
 
 

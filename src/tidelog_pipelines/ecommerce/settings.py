@@ -1,14 +1,18 @@
-"""What the job is told: where the cluster is, where state and archive go, and how often results are wanted."""
+"""What the job is told: where the cluster is and how to reach it, where state and archive go, and how often results are
+wanted."""
 
 import argparse
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
+from tidelog.config import parse_properties
 from tidelog_pipelines.ecommerce.events import EventTopics
 
 DEAD_LETTERS: Final = "dead_letters"
+KAFKA: Final = "kafka."
 _UNITS: Final = {"ms": "milliseconds", "s": "seconds", "m": "minutes"}
 
 
@@ -26,6 +30,8 @@ class Settings:
     state_partitions: int = 1
     max_offsets: int = 200_000
     spark: tuple[tuple[str, str], ...] = ()
+    kafka: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # of Kafka's clients; there may be passwords
+    believes_producers: bool = False  # about the time of a record
 
     @property
     def topics(self) -> EventTopics:
@@ -37,8 +43,9 @@ class Settings:
 
     @property
     def cluster(self) -> dict[str, str]:
-        """Options of every source and sink."""
-        return {"kafka.bootstrap.servers": self.bootstrap}
+        """Options of every connection: those of sources and sinks, of the look back, and of who makes the topics."""
+        named = {KAFKA + name.removeprefix(KAFKA): value for name, value in self.kafka}
+        return {**named, "kafka.bootstrap.servers": self.bootstrap}
 
     def when(self, every: str) -> dict[str, Any]:
         """The trigger of a query, as `DataStreamWriter.trigger` takes it."""
@@ -63,6 +70,8 @@ def parse(arguments: Sequence[str] | None = None) -> Settings:
         state_partitions=given.state_partitions,
         max_offsets=given.max_offsets_per_trigger,
         spark=tuple(given.conf),
+        kafka=(*given.command_config, *given.kafka),
+        believes_producers=given.producer_times,
     )
 
 
@@ -88,7 +97,18 @@ def _parser() -> argparse.ArgumentParser:
     limit = "records a micro-batch at most, so that a backlog is worked off in pieces (default 200000)"
     add("--max-offsets-per-trigger", type=int, default=200_000, metavar="COUNT", help=limit)
     add("--conf", type=assignment, action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark's")
+    _add_connection(parser)
     return parser
+
+
+def _add_connection(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    config = "settings of Kafka's clients, a file of NAME=VALUE lines: security.protocol, sasl.jaas.config and the like"
+    add("--command-config", type=properties, default=(), metavar="FILE", help=config)
+    one = "one of them; wins over the file, and shows in lists of processes, so no password"
+    add("--kafka", type=assignment, action="append", default=[], metavar="NAME=VALUE", help=one)
+    times = "believe the times that producers write (topics with CreateTime): for traffic that is generated or replayed"
+    add("--producer-times", action="store_true", help=times)
 
 
 _DESCRIPTION: Final = "Total sales and most viewed products from a stream of shop events, kept up to date in topics."
@@ -102,8 +122,17 @@ def interval(text: str) -> str:
     return f"{found[1]} {_UNITS[found[2]]}"
 
 
+def properties(path: str) -> tuple[tuple[str, str], ...]:
+    """The settings in a file, as Kafka's own tools read it."""
+    try:
+        found = parse_properties(Path(path).read_bytes().decode("iso-8859-1"))
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{path}: {error}") from None
+    return tuple(found.items())
+
+
 def assignment(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} assigns nothing: write spark.name=value")
+        raise argparse.ArgumentTypeError(f"{text!r} assigns nothing: write name=value")
     return name, value

@@ -11,9 +11,9 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Any, Final
 
-from tidelog.client.admin import Admin
+from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
-from tidelog.client.consumer import Consumer
+from tidelog.client.fetch.consumer import Consumer
 from tidelog.client.record import EARLIEST
 from tidelog_pipelines.traffic.answers import Answers, epoch_ms, sales, start_ms, top
 
@@ -35,6 +35,7 @@ class ResultState:
         self.faults: list[str] = []
         self.updates = 0
         self._latencies: deque[tuple[int, int]] = deque()  # when it was read, and how long after its last event
+        self._first_read_ms: int | None = None
         self._places: set[tuple[str, int, int]] = set()
 
     def add(self, topic: str, key: bytes | None, value: bytes | None, read_ms: int) -> None:
@@ -58,6 +59,7 @@ class ResultState:
         _ = top(row) if topic == TOP_VIEWED_PRODUCTS else sales(row)  # that it can be read is said here, not at the end
         self.rows[topic][window] = row
         self.updates += 1
+        self._first_read_ms = read_ms if self._first_read_ms is None else self._first_read_ms
         self._latencies.append((read_ms, read_ms - epoch_ms(row["updated_to"])))
         while read_ms - self._latencies[0][0] > LATENCY_OVER_MS:
             self._latencies.popleft()
@@ -66,6 +68,13 @@ class ResultState:
     def latencies_ms(self) -> list[int]:
         """Of the latest results, in the order in which they were read."""
         return [latency_ms for _read_ms, latency_ms in self._latencies]
+
+    @property
+    def steady_latencies_ms(self) -> list[int]:
+        """As `latencies_ms`, of events that were sent when results were coming already: those before have waited for
+        the job to start, which says nothing of how quick it is."""
+        since_ms = self._first_read_ms or 0
+        return [latency_ms for read_ms, latency_ms in self._latencies if read_ms - latency_ms >= since_ms]
 
     def _add_dead_letter(self, letter: dict[str, Any]) -> None:
         place = (str(letter["topic"]), int(letter["partition"]), int(letter["offset"]))

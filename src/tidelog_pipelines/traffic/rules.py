@@ -8,13 +8,15 @@ from functools import lru_cache
 from typing import Any, Final
 
 LATE_MS_MAX: Final = 30_000
+FUTURE_MS_MAX: Final = 30_000
 DWELL_MS_MIN: Final = 50
 
 NOT_JSON: Final = "not JSON"
 WRONG_FIELD: Final = "missing or wrong-typed field"
 NEGATIVE_AMOUNT: Final = "negative amount"
 TOO_LATE: Final = "too late"
-REASONS: Final = (NOT_JSON, WRONG_FIELD, NEGATIVE_AMOUNT, TOO_LATE)
+IN_THE_FUTURE: Final = "in the future"
+REASONS: Final = (NOT_JSON, WRONG_FIELD, NEGATIVE_AMOUNT, TOO_LATE, IN_THE_FUTURE)
 
 _COMMON: Final = {"event_id": str, "user_id": str, "session_id": str, "at": int, "user_agent": str, "dwell_ms": int}
 _ITEM: Final = {"product_id": str, "quantity": int, "price_cents": int}
@@ -39,7 +41,9 @@ def event_or_reason(topic: str, value: bytes, timestamp_ms: int) -> dict[str, An
         return WRONG_FIELD
     if event.get("amount_cents", 0) < 0:
         return NEGATIVE_AMOUNT
-    return TOO_LATE if timestamp_ms - event["at"] > LATE_MS_MAX else event
+    if timestamp_ms - event["at"] > LATE_MS_MAX:
+        return TOO_LATE
+    return IN_THE_FUTURE if event["at"] - timestamp_ms > FUTURE_MS_MAX else event
 
 
 def _has(fields: dict[str, type], event: Any) -> bool:

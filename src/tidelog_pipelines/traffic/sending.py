@@ -1,7 +1,8 @@
 """The stream into a cluster, at the pace of its plan.
 
-Record timestamps are those of the plan. Where the cluster is slower than the plan they fall behind the clock, and do
-not wait for it: latency that is measured with them has all of the delay in it.
+Record timestamps are those of the plan, and topics that are made for it keep them (`CreateTime`): the truth goes by
+them. Where the cluster is slower than the plan they fall behind the clock, and do not wait for it: latency that is
+measured with them has all of the delay in it.
 """
 
 import itertools
@@ -9,11 +10,12 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.configs import ResourceType
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
-from tidelog.client.producer import Producer
+from tidelog.client.producer.producer import Producer
 from tidelog.model.errors import ErrorCode
 from tidelog_pipelines.traffic.generator import Event, Plan, events
 from tidelog_pipelines.traffic.shoppers import TOPICS
@@ -23,12 +25,16 @@ TICK_MS: Final = 20
 LINGER_MS: Final = 40  # many small batches would cost the broker, and Spark, more than the records in them
 CHUNK_MAX: Final = 2_000  # records between two looks at whether to stop
 
+TIME: Final = "message.timestamp.type"
+BROKERS_TIME: Final = "LogAppendTime"
+PRODUCERS_TIME: Final = "CreateTime"
+
 OnSent = Callable[[list[Event]], None]
 
 
-def create_topics(client: Client, prefix: str = "", partitions: int = 2) -> None:
-    """The topics of the events, where they are not there yet."""
-    made = Admin(client).create_topics([NewTopic(prefix + name, partitions) for name in TOPICS])
+def create_topics(client: Client, prefix: str = "", partitions: int = 2, *, time: str = PRODUCERS_TIME) -> None:
+    """Create the topics of the events, where they are not there yet. `time`: whose time their records have."""
+    made = Admin(client).create_topics([NewTopic(prefix + name, partitions, configs={TIME: time}) for name in TOPICS])
     for outcome in made.values():
         if isinstance(outcome, ClientError) and outcome.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
             raise outcome
@@ -51,6 +57,8 @@ class Sending:
         self._is_stopped = True
 
     def run(self, on_sent: OnSent) -> None:
+        if self._truth is not None or self._plan.speed != 1:
+            self._require_own_times()
         stream = events(self._plan)
         began = time.monotonic()
         with Producer(self._client, linger_ms=LINGER_MS) as producer:
@@ -61,6 +69,15 @@ class Sending:
                 on_sent(chunk)
                 if due < CHUNK_MAX:
                     self._pause(producer)
+
+    def _require_own_times(self) -> None:
+        """A truth, and a time that passes faster than ours, are of the plan's times: no other must take their place."""
+        for topic in self._topics.values():
+            if Admin(self._client).describe_configs(ResourceType.TOPIC, topic, [TIME])[TIME].value == BROKERS_TIME:
+                problem = f"it would replace the times of the plan by its own ({TIME}={BROKERS_TIME})"
+                step = f"tidelog configs set --topic {topic} {TIME}={PRODUCERS_TIME}, or send without truth, at speed 1"
+                asked = f"send traffic to {topic}"
+                raise ClientError(ErrorCode.INVALID_CONFIG, asked, self._client.name, problem, step)
 
     def _send(self, producer: Producer, chunk: list[Event]) -> None:
         for topic, key, value, timestamp_ms in chunk:

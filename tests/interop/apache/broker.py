@@ -3,12 +3,13 @@
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 from tests.interop.apache.jars import java_command, run_tool
+from tests.support.ports import held_ports
 
 START_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 30
@@ -38,28 +39,24 @@ num.io.threads=2
 """
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(each.getsockname()[1]) for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 def format_directory(jars: Path, directory: Path, settings: Mapping[str, str] | None = None) -> None:
-    port, controller_port = free_ports(2)
+    port, controller_port = held_ports(2)
     properties = write_properties(directory, port, controller_port, settings)
     run_tool(jars, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties))
 
 
 @contextmanager
-def running_broker(jars: Path, directory: Path, settings: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Its bootstrap address while it runs on a formatted directory; it is stopped as an operator would stop it."""
-    port, controller_port = free_ports(2)
+def running_broker(
+    jars: Path, directory: Path, settings: Mapping[str, str] | None = None, jvm: Sequence[str] = ()
+) -> Iterator[str]:
+    """Its bootstrap address while it runs on a formatted directory; it is stopped as an operator would stop it. `jvm`:
+    as `java_command` has it."""
+    port, controller_port = held_ports(2)
     properties = write_properties(directory, port, controller_port, settings)
     output = directory.with_suffix(".output")
     with output.open("ab") as out:
-        process = subprocess.Popen(java_command(jars, "kafka.Kafka", str(properties)), stdout=out, stderr=out)
+        command = java_command(jars, "kafka.Kafka", str(properties), jvm=jvm)
+        process = subprocess.Popen(command, stdout=out, stderr=out)
     try:
         _await_broker(process, port, output)
         yield f"127.0.0.1:{port}"

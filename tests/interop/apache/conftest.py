@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.interop.apache.broker import format_directory, running_broker
-from tests.interop.apache.jars import ApacheMissing, exclusive, fetch_jars
+from tests.interop.apache.class_archive import archived_jars
+from tests.interop.apache.jars import ApacheMissing, exclusive
 from tests.interop.apache.workload import Expectation, run_workload
 
 
@@ -23,7 +24,7 @@ class ApacheDirectory:
 @pytest.fixture(scope="session")
 def jars() -> Path:
     try:
-        return fetch_jars()
+        return archived_jars()
     except ApacheMissing as missing:
         pytest.skip(f"APACHE KAFKA DID NOT RUN, ITS INTEROPERABILITY IS NOT TESTED: {missing}")
 

@@ -14,14 +14,14 @@ from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.records.builder import BatchBuilder, BatchOptions
 from tidelog.records.control import EndTransactionMarker
 from tidelog.records.record import Record
-from tidelog.storage.appended import AppendOrigin
-from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.log import Log
-from tidelog.storage.log_append import Append
-from tidelog.storage.log_loader import LogContext
-from tidelog.storage.logs import Logs
-from tidelog.storage.logs_loading import LoadProgress
-from tidelog.storage.producer_state import ProducerStateConfig
+from tidelog.storage.append.outcome import AppendOrigin
+from tidelog.storage.directories.loading import LoadProgress
+from tidelog.storage.directories.logs import Logs
+from tidelog.storage.log.group_commit import Append
+from tidelog.storage.log.loader import LogContext
+from tidelog.storage.log.log import Log
+from tidelog.storage.producers.state import ProducerStateConfig
+from tidelog.storage.segment.descriptors import Descriptors
 
 BROKER_EPOCH = 99
 
@@ -34,10 +34,10 @@ class Node:
 
     def log(self, topic: str) -> Log:
         """The one that is there, or a new one, flushed: before that it would not roll."""
-        place = TopicPartition(topic, 0)
-        log: Log | ErrorCode | None = self.logs.get(place)
+        topic_partition = TopicPartition(topic, 0)
+        log: Log | ErrorCode | None = self.logs.get(topic_partition)
         if log is None:
-            log = self.logs.create(place, Uuid(topic.encode().ljust(16, b".")), now_ms())
+            log = self.logs.create(topic_partition, Uuid(topic.encode().ljust(16, b".")), now_ms())
             assert isinstance(log, Log), log
             log.flush.ask(log)
             self.settle()

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.interop.apache.broker import free_ports, write_properties
+from tests.interop.apache.broker import write_properties
+from tests.support.ports import held_ports
 
 START_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 30
@@ -17,7 +18,7 @@ STOP_SECONDS_MAX = 30
 @contextmanager
 def our_broker(directory: Path) -> Iterator[str]:
     """Its bootstrap address while it runs; SIGTERM must end it with code 0."""
-    port, controller_port = free_ports(2)
+    port, controller_port = held_ports(2)
     properties = write_properties(directory, port, controller_port)
     output = directory.with_suffix(".ours.output")
     command = [str(Path(sys.executable).parent / "tidelog"), "start", str(properties)]

@@ -7,7 +7,7 @@ from typing import Any
 from tests.interop.apache.jars import run_tool
 
 from tidelog.io.files import PosixFileSystem
-from tidelog.storage.dump import DumpOptions, dump_file
+from tidelog.storage.inspect.dump import DumpOptions, dump_file
 from tidelog.storage.inspect.findings import Finding
 from tidelog.storage.inspect.rows import Row
 

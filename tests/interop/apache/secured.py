@@ -11,8 +11,9 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from tests.interop.apache.broker import format_directory, free_ports, running_broker
+from tests.interop.apache.broker import format_directory, running_broker
 from tests.support.certificates import Authority
+from tests.support.ports import held_ports
 
 USER, PASSWORD = "alice", 'wonder "land", = 100%'
 KEY_PASSWORD = "opens the key"
@@ -56,7 +57,7 @@ def jaas(mechanism: str, password: str = PASSWORD) -> str:
 @contextmanager
 def secured_node(jars: Path, directory: Path) -> Iterator[SecuredNode]:
     listeners = ("SSL", "MUTUAL", "SASL_SSL", "SASL_PLAINTEXT", "SASL_PLAINTEXT_SHORT")
-    ports = dict(zip(listeners, free_ports(len(listeners)), strict=True))
+    ports = dict(zip(listeners, held_ports(len(listeners)), strict=True))
     write_certificates(directory)
     settings = _settings(ports, directory)
     format_directory(jars, directory / "data", settings)

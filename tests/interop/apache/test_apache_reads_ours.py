@@ -18,9 +18,9 @@ from tidelog.model.ids import NodeId, Uuid
 from tidelog.records.builder import BatchOptions
 from tidelog.records.compression import CompressionType
 from tidelog.records.record import Header, Record
+from tidelog.storage.checkpoints.meta_properties import MetaProperties, write_meta_properties
 from tidelog.storage.inspect.findings import Finding
-from tidelog.storage.meta_properties import MetaProperties, write_meta_properties
-from tidelog.storage.verify import VerifyOptions, verify_directory
+from tidelog.storage.inspect.verify import VerifyOptions, verify_directory
 
 SEGMENT_BYTES = 100_000
 KINDS = ("*.log", "*.index", "*.timeindex", "*.txnindex", "*.snapshot")

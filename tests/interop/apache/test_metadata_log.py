@@ -18,7 +18,7 @@ from tidelog.io.files import PosixFileSystem
 from tidelog.metadata.bootstrap import bootstrap_metadata_version
 from tidelog.metadata.feature_levels import LATEST_METADATA_VERSION
 from tidelog.model.ids import format_uuid
-from tidelog.server.metadata_snapshot_bootstrap import read_bootstrap
+from tidelog.server.metadata_log.bootstrap_checkpoint import read_bootstrap
 
 SHELL = "org.apache.kafka.shell.MetadataShell"
 METADATA = "__cluster_metadata-0"

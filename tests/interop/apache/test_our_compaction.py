@@ -11,15 +11,15 @@ from tidelog.model.ids import NodeId, TopicPartition, Uuid
 from tidelog.records.builder import BatchOptions
 from tidelog.records.compression import CompressionType
 from tidelog.records.record import Record
-from tidelog.storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, write_offsets
+from tidelog.storage.checkpoints.meta_properties import MetaProperties, write_meta_properties
+from tidelog.storage.checkpoints.text import CLEANER_OFFSET_CHECKPOINT, write_offsets
 from tidelog.storage.cleaner.cleaning import clean_log
 from tidelog.storage.cleaner.job import CleanedSegment, CleanerSettings, CleaningJob, SegmentFacts
 from tidelog.storage.cleaner.swap import swap
-from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.inspect.findings import Finding
-from tidelog.storage.meta_properties import MetaProperties, write_meta_properties
-from tidelog.storage.segment import IndexSettings
-from tidelog.storage.verify import VerifyOptions, verify_directory
+from tidelog.storage.inspect.verify import VerifyOptions, verify_directory
+from tidelog.storage.segment.descriptors import Descriptors
+from tidelog.storage.segment.segment import IndexSettings
 
 KEYS = 40
 SEGMENT_BYTES = 30_000

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from tests.interop.apache.secured import PASSWORD, SESSION_MS, SecuredNode, jaas, secured_node
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_topics import NewTopic
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
-from tidelog.client.consumer import Consumer
 from tidelog.client.errors import ClientError
-from tidelog.client.fetch_ahead import FetchAhead
-from tidelog.client.fetcher import FetchOptions
-from tidelog.client.producer import Producer
+from tidelog.client.fetch.consumer import Consumer
+from tidelog.client.fetch.fetch_ahead import FetchAhead
+from tidelog.client.fetch.fetcher import FetchOptions
+from tidelog.client.producer.producer import Producer
 from tidelog.client.record import EARLIEST
 from tidelog.client.security.settings import security_of
 from tidelog.model.errors import ErrorCode
@@ -50,22 +50,22 @@ def client_of(node: SecuredNode, listener: str, mechanism: str = "", host: str =
 )
 def test_admin_producer_and_consumer_work(node: SecuredNode, listener: str, mechanism: str) -> None:
     topic, values = f"of-{listener}-{mechanism}", [b"%d" % number for number in range(500)] + [LARGE]
-    place = TopicPartition(topic, 0)
+    topic_partition = TopicPartition(topic, 0)
     with client_of(node, listener, mechanism) as client:
         Admin(client).create_topic(NewTopic(topic, 1))
         with Producer(client) as producer:
             for value in values:
                 producer.send(topic, value)
         with Consumer(client) as consumer:
-            consumer.assign({place: EARLIEST})
+            consumer.assign({topic_partition: EARLIEST})
             assert [record.value for record in consumer.read_to_end()] == values
         assert topic in [each.name for each in Admin(client).list_topics()]
-        assert fetched_to(client, place, len(values)) == len(values)
+        assert fetched_to(client, topic_partition, len(values)) == len(values)
 
 
-def fetched_to(client: Client, place: TopicPartition, end: int) -> int:
+def fetched_to(client: Client, topic_partition: TopicPartition, end: int) -> int:
     """By the link that fetches for Spark."""
-    source = FetchAhead(client, place, 0, end, FetchOptions(partition_bytes=1 << 16))
+    source = FetchAhead(client, topic_partition, 0, end, FetchOptions(partition_bytes=1 << 16))
     while source.next_chunk() is not None:
         pass
     source.close()
@@ -74,10 +74,10 @@ def fetched_to(client: Client, place: TopicPartition, end: int) -> int:
 
 def test_a_session_is_renewed_on_the_same_connection(node: SecuredNode) -> None:
     """The broker ends connections on which it is not, with their next request."""
-    place, ended = TopicPartition("renewed", 0), time.monotonic() + 2.5 * SESSION_MS / 1000
+    topic_partition, ended = TopicPartition("renewed", 0), time.monotonic() + 2.5 * SESSION_MS / 1000
     with client_of(node, "SASL_PLAINTEXT_SHORT", "PLAIN") as client:
         Admin(client).create_topic(NewTopic("renewed", 1))
-        source = FetchAhead(client, place, 0, 1 << 40, FetchOptions(max_wait_ms=100))
+        source = FetchAhead(client, topic_partition, 0, 1 << 40, FetchOptions(max_wait_ms=100))
         links = []
         with Producer(client) as producer:
             while time.monotonic() < ended:

@@ -52,7 +52,11 @@ def test_topics_and_configs(jars: Path, broker: Broker) -> None:
     assert "retention.ms=60000" in described
     topic = ("--entity-type", "topics", "--entity-name", "orders")
     tool(jars, broker, CONFIGS, "--alter", *topic, "--add-config", "max.message.bytes=2000")
-    assert "max.message.bytes=2000" in tool(jars, broker, CONFIGS, "--describe", *topic)
+    tool(jars, broker, CONFIGS, "--alter", *topic, "--add-config", "segment.ms=70000")
+    described = tool(jars, broker, CONFIGS, "--describe", *topic)
+    assert "max.message.bytes=2000" in described
+    # As Apache's broker answers: the synonyms of segment.ms begin at log.roll.ms, which has no default.
+    assert "segment.ms=70000 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:segment.ms=70000}" in described
     tool(jars, broker, TOPICS, "--delete", "--topic", "orders")
     assert "orders" not in tool(jars, broker, TOPICS, "--list")
 

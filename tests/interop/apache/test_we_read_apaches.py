@@ -12,7 +12,7 @@ from tidelog.cli.main import main
 from tidelog.io.files import PosixFileSystem
 from tidelog.storage.inspect.findings import Finding, Severity
 from tidelog.storage.inspect.log_check import LogSummary
-from tidelog.storage.verify import VerifyOptions, verify_directory
+from tidelog.storage.inspect.verify import VerifyOptions, verify_directory
 
 TOPICS = ("plain", "packed", "ledger", "table")
 

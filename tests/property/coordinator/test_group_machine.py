@@ -277,8 +277,8 @@ class Life:
         self.world.log.is_held = False
         self.world.reload()
         self._listen()
-        places = {(each.group_id, each.instance_id or each.name): each for each in self.clients}
-        self.clients = list(places.values())
+        topic_partitions = {(each.group_id, each.instance_id or each.name): each for each in self.clients}
+        self.clients = list(topic_partitions.values())
         for client in self.clients:
             client.is_calm = True
         for _ in range(CALM_SECONDS):

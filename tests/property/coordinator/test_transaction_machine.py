@@ -95,7 +95,7 @@ class Transactions(RuleBasedStateMachine):
     )
     def begin(self, epoch: int, kinds: tuple[bool, bool], transaction_version: int) -> None:
         self.scene = QuietScene(transaction_version=transaction_version)
-        self.scene.place(TransactionState.EMPTY, (5, epoch), version=0)
+        self.scene.topic_partition(TransactionState.EMPTY, (5, epoch), version=0)
         self.scene.reload()
         self.producers = [Producer(kind and transaction_version == 2) for kind in kinds]
         self.partitions = {name: Partition() for name in PARTITIONS}

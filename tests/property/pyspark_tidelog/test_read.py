@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from tests.property.pyspark_tidelog.made_logs import MadeLog, logs
 from tests.unit.client.fetch_log import TOPIC_ID
 
-from pyspark_tidelog import columns as arrow_columns
-from pyspark_tidelog.fetch_task import FetchTask
-from pyspark_tidelog.kafka_settings import ClusterOptions, FetchSettings
-from pyspark_tidelog.record_batches import batches_of
-from pyspark_tidelog.schema import COLUMNS, arrow_schema
-from tidelog.client import fetched_columns
+from pyspark_tidelog.kafka.settings import ClusterOptions, FetchSettings
+from pyspark_tidelog.source import columns as arrow_columns
+from pyspark_tidelog.source.fetch_task import FetchTask
+from pyspark_tidelog.source.record_batches import batches_of
+from pyspark_tidelog.source.schema import COLUMNS, arrow_schema
+from tidelog.client.arrow import fetched_columns
 
 CLUSTER = ClusterOptions("nobody:1", "me", 1_000, 1_000, None)
 

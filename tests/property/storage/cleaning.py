@@ -5,8 +5,9 @@ from tests.sim.broker import T0, Broker
 from tidelog.model.ids import TopicPartition
 from tidelog.storage.cleaner.cleaning import clean_log
 from tidelog.storage.cleaner.job import CleanedSegment, CleanerSettings, CleaningJob, LastRecord, SegmentFacts
-from tidelog.storage.log import Log, index_settings
-from tidelog.storage.log_swap import swap_in
+from tidelog.storage.log.log import Log
+from tidelog.storage.log.swap import swap_in
+from tidelog.storage.segment.settings import index_settings
 
 
 def clean(

@@ -9,8 +9,8 @@ from tests.sim.broker import T0, Broker, contents, topic_config
 from tidelog.model.errors import ErrorCode
 from tidelog.sim.clock import SimClock
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.log import Log
-from tidelog.storage.log_append import Append
+from tidelog.storage.log.group_commit import Append
+from tidelog.storage.log.log import Log
 
 PATHS = ("/a/logs", "/b/logs")
 CONFIG = topic_config(internal_segment_bytes=400, index_interval_bytes=100, file_delete_delay_ms=50)

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.storage.segment_data import files, machine
 
-from tidelog.storage.kernels_scan import last_up_to
-from tidelog.storage.offset_index import OffsetIndex
-from tidelog.storage.time_index import TimeIndex
+from tidelog.storage.segment.kernels_scan import last_up_to
+from tidelog.storage.segment.offset_index import OffsetIndex
+from tidelog.storage.segment.time_index import TimeIndex
 
 BASE = 500
 

@@ -9,10 +9,11 @@ from tests.unit.storage.segment_data import append, batch, contents, machine
 
 from tidelog.records.builder import BatchOptions
 from tidelog.records.compression import CompressionType
-from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.segment import IndexSettings, Segment
-from tidelog.storage.segment_scan import ScannedChunk
-from tidelog.storage.transaction_index import AbortedTxn
+from tidelog.storage.segment.descriptors import Descriptors
+from tidelog.storage.segment.recovery import recover_segment
+from tidelog.storage.segment.scan import ScannedChunk
+from tidelog.storage.segment.segment import IndexSettings, Segment
+from tidelog.storage.segment.transaction_index import AbortedTxn
 
 DIRECTORY = "/disk/t-0"
 BASE = 1_000
@@ -107,7 +108,7 @@ class SegmentTwin(RuleBasedStateMachine):
     def die_and_recover(self) -> None:
         self.fs.kill()
         self.segment = Segment.open(Descriptors(self.fs, 1), DIRECTORY, BASE, self.settings)
-        recovered = self.segment.recover(self._take_over)
+        recovered = recover_segment(self.segment, self._take_over)
         assert (recovered.truncated_bytes, recovered.next_offset) == (0, self.twin.end)
 
     def _take_over(self, chunk: ScannedChunk) -> None:

@@ -12,10 +12,10 @@ from tests.unit.storage.produce import EPOCH, NOW, OFFSET, produced, rules
 from tidelog.model.errors import ErrorCode
 from tidelog.records.batch import read_batch
 from tidelog.records.compression import CompressionType, compress
-from tidelog.storage.append_rules import AppendRules
-from tidelog.storage.appended import AppendOrigin, Refused, Validated
-from tidelog.storage.refusals import refuse_batch
-from tidelog.storage.validation import is_intact, is_usual, validate_and_assign
+from tidelog.storage.append.outcome import AppendOrigin, Refused, Validated
+from tidelog.storage.append.refusals import refuse_batch
+from tidelog.storage.append.rules import AppendRules
+from tidelog.storage.append.validation import is_intact, is_usual, validate_and_assign
 
 Sent = tuple[int, int, bytes | None, bytes | None]  # offset delta, time delta, key, value
 codecs = st.sampled_from(list(CompressionType))

@@ -9,8 +9,8 @@ from typing import Any
 
 from tests.unit.client.scripted import ScriptedClient
 
-from tidelog.client.fetch_link import FetchLink
-from tidelog.client.fetch_reply import FetchReply, read_reply
+from tidelog.client.fetch.fetch_link import FetchLink
+from tidelog.client.fetch.fetch_reply import FetchReply, read_reply
 from tidelog.client.metadata import Node, PartitionMetadata, TopicMetadata
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition, Uuid
@@ -28,6 +28,7 @@ from tidelog.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from tidelog.protocol.versions import Versions
 
 PLACE = TopicPartition("orders", 3)
 TOPIC_ID = Uuid(b"0123456789abcdef")
@@ -98,6 +99,7 @@ class _LogLink(FetchLink):
     def __init__(self, log: FetchLog, node: Node) -> None:
         self.node = node
         self._log = log
+        self._served = Versions(4, log.version)
         self._owed: list[FetchRequest] = []
         self.is_closed = False
 

@@ -51,6 +51,6 @@ class ScriptedClient(Client):
         return [request for _, request, _ in self.asked if isinstance(request, kind)]
 
 
-def coordinator(key: str, node_id: int, code: int = 0) -> FindCoordinatorResponse:
-    found = Coordinator(key=key, node_id=node_id, host="host", port=9092, error_code=code, error_message=None)
+def coordinator(key: str, node_id: int, code: int = 0, message: str | None = None) -> FindCoordinatorResponse:
+    found = Coordinator(key=key, node_id=node_id, host="host", port=9092, error_code=code, error_message=message)
     return FindCoordinatorResponse(coordinators=[found])

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tidelog.client.client import Client
-from tidelog.server.node import Phase
+from tidelog.server.node.node import Phase
 from tidelog.sim.entropy import SimEntropy
 from tidelog.sim.node_world import NodeWorld
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from tests.unit.client.simulated import SimWorld, client_of, world_of
 
-from tidelog.client.admin import Admin
-from tidelog.client.admin_configs import ResourceType
-from tidelog.client.admin_topics import NewTopic, common_code
+from tidelog.client.admin.admin_client import Admin
+from tidelog.client.admin.configs import ResourceType
+from tidelog.client.admin.topics import NewTopic, common_code
 from tidelog.client.client import Client
 from tidelog.client.errors import CannotConnect, ClientError, DeliveryFailed, FailedDelivery, TimedOut, error_code
 from tidelog.client.offsets import FoundOffset
@@ -31,6 +31,32 @@ def test_an_address_that_never_answered_is_an_error_at_once(nodes: NodeWorld) ->
     assert client.now_ms() - began_ms < 1_000
     assert str(caught.value).startswith("connect (cluster at nobody:1, nobody:2): NETWORK_EXCEPTION: refused;")
     assert "`tidelog dev`" in str(caught.value)
+
+
+def test_a_patient_client_waits_for_its_first_connection(nodes: NodeWorld, caplog: pytest.LogCaptureFixture) -> None:
+    """It was told that the addresses are right: what does not answer there is away, and comes back."""
+    Admin(client_of(nodes)).create_topic(NewTopic("kept", 1))
+    nodes.kill()
+    client = Client("node:9092", is_patient=True, world=SimWorld(nodes))
+    down_until_ms = client.now_ms() + 20_000
+
+    def tick() -> None:
+        if nodes.node is None and client.now_ms() >= down_until_ms:
+            nodes.start(until_running=False)
+
+    world_of(client).on_tick = tick
+    assert [topic.name for topic in Admin(client).list_topics()] == ["kept"]
+    assert client.now_ms() >= down_until_ms
+    (said,) = [each.getMessage() for each in caplog.records if each.name == "tidelog.client"]
+    assert said.startswith("connect (cluster at node:9092): no answer in time; trying again for ")
+
+
+def test_a_patient_client_gives_up_when_its_patience_is_over(nodes: NodeWorld) -> None:
+    client = Client("nobody:1", is_patient=True, retry_timeout_ms=5_000, world=SimWorld(nodes))
+    began_ms = client.now_ms()
+    with pytest.raises(CannotConnect, match="is it running"):
+        Admin(client).list_topics()
+    assert 5_000 <= client.now_ms() - began_ms < 7_000
 
 
 def test_the_next_bootstrap_address_is_tried(nodes: NodeWorld) -> None:
@@ -116,7 +142,7 @@ def test_an_error_says_what_was_asked_of_whom_and_what_to_do() -> None:
     assert str(error).startswith(text)
     assert not error.is_retriable
     failures = [FailedDelivery(TopicPartition("t", 0), 2, error), FailedDelivery(TopicPartition("t", 1), 3, error)]
-    assert "produce 5 record(s)" in str(DeliveryFailed(failures))
+    assert "produce 5 records" in str(DeliveryFailed(failures))
     assert error_code(9_999) is ErrorCode.UNKNOWN_SERVER_ERROR
 
 

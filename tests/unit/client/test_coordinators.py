@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.client.scripted import ScriptedClient, coordinator
 
-from tidelog.client.admin import Admin
+from tidelog.client.admin.admin_client import Admin
 from tidelog.client.coordinators import CoordinatorKind, Coordinators
 from tidelog.client.errors import ClientError, TimedOut
 from tidelog.model.errors import ErrorCode
@@ -74,6 +74,18 @@ def test_nobody_to_be_found_in_time() -> None:
     client.answers["FindCoordinator"] = [coordinator("g", -1, ErrorCode.COORDINATOR_NOT_AVAILABLE)]
     with pytest.raises(ClientError, match=r"find the coordinator of group g .*COORDINATOR_NOT_AVAILABLE.*try again"):
         Admin(client).describe_group("g")
+
+
+def test_a_coordinator_that_never_will_be_is_not_waited_for() -> None:
+    client = ScriptedClient()
+    reason = "offsets.topic.replication.factor=3, but there is only 1 broker: __consumer_offsets cannot be created"
+    client.answers["FindCoordinator"] = [coordinator("g", -1, ErrorCode.COORDINATOR_NOT_AVAILABLE, reason)]
+    began_ms = client.now_ms()
+    with pytest.raises(ClientError) as caught:
+        Admin(client).describe_group("g")
+    assert str(caught.value).endswith(reason)
+    assert client.now_ms() == began_ms
+    assert len(client.requests(FindCoordinatorRequest)) == 1
 
 
 def test_what_does_not_pass_is_told_at_once(client: ScriptedClient) -> None:

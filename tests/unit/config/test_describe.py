@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.config.files import config, load
+from tests.unit.config.files import config
 
 from tidelog.config import (
     BrokerConfig,
@@ -14,7 +14,6 @@ from tidelog.config import (
     ConfigSource,
     ConfigSynonym,
     ConfigType,
-    apply_dynamic,
     describe_broker,
     describe_client_metrics,
     describe_cluster,
@@ -22,27 +21,24 @@ from tidelog.config import (
     describe_topic,
 )
 from tidelog.config.catalogue import BROKER
+from tidelog.config.layers import Layers
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "data/apache_4_3_describe.json").read_text())
 LAYERS = GOLDEN["layers"]
 
 # Apache forgets the static log.retention.hours and .minutes once log.retention.ms is set dynamically, though it still
-# names them as the source; and it drops every synonym of a topic's setting when the first one is not set, so that a
-# value from log.roll.hours is called a default. Both would send an operator to the wrong place.
+# names them as the source. That would send an operator to the wrong place.
 OURS_INSTEAD = {
     "log.retention.hours": (0, "24"),
     "log.retention.minutes": (0, "90"),
-    "segment.ms": (5, [["log.roll.hours", "2", 4], ["log.roll.hours", "168", 5]]),
-    "segment.jitter.ms": (5, [["log.roll.jitter.hours", "0", 5]]),
-    "flush.ms": (5, [["log.flush.scheduler.interval.ms", "9223372036854775807", 5]]),
 }
 
 
 @pytest.fixture(scope="module")
 def node() -> BrokerConfig:
-    applied = apply_dynamic(load(LAYERS["static"], {}), LAYERS["cluster"], LAYERS["broker"])
-    assert applied.problems == ()
-    return applied.config
+    """Not loaded: some of the settings would be refused, and what is described is the same for all."""
+    static = {**LAYERS["static"], "broker.id": LAYERS["static"]["node.id"]}
+    return BrokerConfig(Layers(static, LAYERS["cluster"], LAYERS["broker"]))
 
 
 def describe(node: BrokerConfig, resource: str) -> dict[str, list[Any]]:
@@ -120,6 +116,12 @@ def test_an_override_that_is_not_used_is_not_shown_as_if_it_were() -> None:
 
 
 def test_client_metrics_say_what_was_set() -> None:
-    (entry,) = describe_client_metrics(config(), {"interval.ms": "500"}, ["interval.ms"])
-    assert entry.synonyms == (ConfigSynonym("interval.ms", "500", ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG),)
-    assert (entry.value, entry.source) == ("500", ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG)
+    source = ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG
+    (entry,) = describe_client_metrics(config(), {"interval.ms": "300000"}, ["interval.ms"])
+    assert entry.synonyms == (ConfigSynonym("interval.ms", "300000", source),)
+    assert (entry.value, entry.source) == ("300000", source)
+
+
+def test_a_stored_setting_that_is_refused_is_not_shown_as_if_it_worked() -> None:
+    (entry,) = describe_topic(config(), {"remote.storage.enable": "true"}, ["remote.storage.enable"])
+    assert (entry.value, entry.source) == ("false", ConfigSource.DEFAULT_CONFIG)

@@ -99,3 +99,21 @@ def test_the_base_of_a_listeners_setting() -> None:
     assert base_of("listener.name.a.ssl.key.password") == "ssl.key.password"
     assert base_of("listener.name.a.plain.sasl.jaas.config") == "sasl.jaas.config"
     assert base_of("ssl.key.password") is None
+
+
+def test_a_stored_setting_that_is_refused_is_left_out_and_does_not_keep_the_node_down() -> None:
+    broker = {
+        "listener.name.plaintext.ssl.keystore.location": "/keys",
+        "listeners": "SASL_SSL://:9092",
+        "log.cleaner.threads": "3",
+    }
+    applied = apply_dynamic(config(), {"max.connection.creation.rate": "7"}, broker)
+    assert applied.config.get(cleaner.LOG_CLEANER_THREADS) == 3
+    assert applied.config.get(listeners.MAX_CONNECTION_CREATION_RATE) == listeners.MAX_CONNECTION_CREATION_RATE.default
+    assert applied.config.get(listeners.LISTENERS) == config().get(listeners.LISTENERS)
+    assert [problem.name for problem in applied.problems] == [
+        "max.connection.creation.rate",
+        "listener.name.plaintext.ssl.keystore.location",
+        "listeners",
+    ]
+    assert "TLS is not served yet" in str(applied.problems[1])

@@ -15,9 +15,7 @@ from tidelog.config.settings import (
     listeners,
     log,
     metrics,
-    node,
     quorum,
-    quotas,
     replication,
     requests,
     sasl,
@@ -76,10 +74,6 @@ from tidelog.config.settings import (
         (log.LOG_CLEANUP_POLICY, "", "delete,"),
         (log.LOG_DIRS, "/a,/b", ""),
         (cleaner.LOG_CLEANER_MIN_CLEANABLE_RATIO, "1", "1.1"),
-        (node.CONFIG_PROVIDERS, "", "file"),
-        (security.AUTHORIZER_CLASS_NAME, forms.STANDARD_AUTHORIZER, "org.example.Mine"),
-        (security.AUTHORIZER_CLASS_NAME, "", "StandardAuthorizer"),
-        (security.PRINCIPAL_BUILDER_CLASS, forms.DEFAULT_PRINCIPAL_BUILDER, "org.example.Mine"),
         (security.SUPER_USERS, "User:alice;User:CN=bob,O=x", "alice"),
         (replication.REPLICA_SELECTOR_CLASS, forms.RACK_AWARE_SELECTOR, "org.example.Mine"),
         (tiered.REMOTE_LOG_STORAGE_MANAGER_IMPL_PREFIX, "x.", ""),
@@ -114,22 +108,3 @@ def test_form(setting: Setting[Any], good: str, bad: str) -> None:
         setting.parse(bad)
     assert str(caught.value)
     assert "{" not in setting.valid
-
-
-@pytest.mark.parametrize(
-    "setting",
-    [
-        quotas.CLIENT_QUOTA_CALLBACK_CLASS,
-        security.CREATE_TOPIC_POLICY_CLASS_NAME,
-        security.ALTER_CONFIG_POLICY_CLASS_NAME,
-        tls.SSL_ENGINE_FACTORY_CLASS,
-        sasl.SASL_SERVER_CALLBACK_HANDLER_CLASS,
-        sasl.SASL_CLIENT_CALLBACK_HANDLER_CLASS,
-        sasl.SASL_LOGIN_CLASS,
-        sasl.SASL_LOGIN_CALLBACK_HANDLER_CLASS,
-    ],
-)
-def test_a_java_class_that_guards_something_is_refused_rather_than_ignored(setting: Setting[Any]) -> None:
-    assert setting.differs
-    with pytest.raises(InvalidValue, match="cannot be honoured"):
-        setting.parse("org.example.Guard")

@@ -28,13 +28,17 @@ def test_every_setting_has_a_heading_and_every_link_a_target() -> None:
 def test_an_entry_says_all_that_is_declared() -> None:
     page = render()
     entry = page[page.index('<a id="topic-segment.ms">') :].partition("\n### ")[0]
-    assert "| long | `604800000` (7 days) | a long of at least 1 | topic |" in entry
+    assert "| long | `604800000` (7 days) | a long of at least 1 | topic | honoured |" in entry
     assert "**Falls back to:** [`log.roll.ms`](#log.roll.ms), then [`log.roll.hours`](#log.roll.hours)" in entry
     entry = page[page.index('<a id="log.dir.reserved.bytes">') :].partition("\n### ")[0]
     assert "`268435456` (256 MiB)" in entry
     assert "**Differs:** Ours" in entry
     entry = page[page.index('<a id="num.io.threads">') :].partition("\n### ")[0]
-    assert "**No effect:** One event loop" in entry
+    assert "| harmless |" in entry
+    assert "**Harmless:** One event loop" in entry
+    entry = page[page.index('<a id="authorizer.class.name">') :].partition("\n### ")[0]
+    assert "| refused |" in entry
+    assert "**Refused:** There is no authorizer yet" in entry
 
 
 @pytest.mark.parametrize(

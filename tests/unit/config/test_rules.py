@@ -10,9 +10,6 @@ from tests.unit.config.files import BROKER_ONLY, COMBINED, CONTROLLER_ONLY, load
 
 from tidelog.config import ConfigError
 
-SASL = {"listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT"}
-TIERED = {"remote.log.storage.system.enable": "true"}
-
 BROKEN = [
     # nodes and the quorum
     (COMBINED, {"broker.id": "2"}, "broker.id"),
@@ -49,7 +46,6 @@ BROKEN = [
         "security.inter.broker.protocol",
     ),
     (COMBINED, {"early.start.listeners": "MINE"}, "early.start.listeners"),
-    (COMBINED, SASL | {"sasl.mechanism.inter.broker.protocol": "PLAIN"}, "sasl.mechanism.inter.broker.protocol"),
     # numbers
     (COMBINED, {"log.cleaner.dedupe.buffer.size": "1048576"}, "log.cleaner.dedupe.buffer.size"),
     (COMBINED, {"log.cleaner.threads": "128"}, "log.cleaner.dedupe.buffer.size"),
@@ -104,9 +100,6 @@ BROKEN = [
         {"log.cleaner.min.compaction.lag.ms": "6", "log.cleaner.max.compaction.lag.ms": "5"},
         "log.cleaner.min.compaction.lag.ms",
     ),
-    (COMBINED, TIERED | {"log.local.retention.ms": "604800001"}, "log.local.retention.ms"),
-    (COMBINED, TIERED | {"log.local.retention.ms": "-1"}, "log.local.retention.ms"),
-    (COMBINED, TIERED | {"log.retention.bytes": "5", "log.local.retention.bytes": "6"}, "log.local.retention.bytes"),
 ]  # fmt: skip
 
 
@@ -128,8 +121,6 @@ def test_broken(base: dict[str, str], changes: dict[str, str], name: str) -> Non
         (COMBINED, {"listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://[::1]:9092"}),
         (COMBINED, {"listeners": "PLAINTEXT://:0,CONTROLLER://:0"}),
         (COMBINED, {"listeners": "plaintext://:1,controller://:2"}),
-        (COMBINED, SASL | {"listener.name.plaintext.sasl.enabled.mechanisms": "PLAIN",
-                           "sasl.mechanism.inter.broker.protocol": "PLAIN"}),
         (COMBINED, {"log.dirs": "/a,/b", "cordoned.log.dirs": "/b"}),
         (COMBINED, {"cordoned.log.dirs": "*"}),
         (COMBINED, {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "host:5"}),
@@ -137,8 +128,7 @@ def test_broken(base: dict[str, str], changes: dict[str, str], name: str) -> Non
         (COMBINED, {"queued.max.request.bytes": "104857600"}),
         (COMBINED, {"log.retention.ms": "-7", "log.retention.hours": "0"}),
         (COMBINED, {"log.local.retention.ms": "-1"}),
-        (COMBINED, TIERED | {"log.retention.ms": "-1", "log.local.retention.ms": "-1"}),
-        (COMBINED, {"early.start.listeners": "CONTROLLER"}),
+            (COMBINED, {"early.start.listeners": "CONTROLLER"}),
         (BROKER_ONLY, {"listeners": "PLAINTEXT://0.0.0.0:9092"}),
     ],
 )  # fmt: skip

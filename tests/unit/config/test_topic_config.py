@@ -9,24 +9,26 @@ from tidelog.config import GroupConfig, TopicConfig, apply_dynamic
 from tidelog.config.broker_config import unusable
 from tidelog.config.catalogue import GROUP, TOPIC
 from tidelog.config.layers import ConfigSource, Layers, resolve_override
+from tidelog.config.setting import Support
 from tidelog.config.settings import topic
 
 HOUR_MS = 3_600_000
+HONOURED_OF_TOPICS = [name for name, each in TOPIC.items() if each.support is Support.HONOURED]
 
 
-def test_every_setting_has_an_attribute() -> None:
-    assert [field.name for field in dataclasses.fields(TopicConfig)] == [name.replace(".", "_") for name in TOPIC]
-    served = [name.replace(".", "_") for name, setting in GROUP.items() if not setting.no_effect]
-    assert [field.name for field in dataclasses.fields(GroupConfig)] == served
+def test_every_honoured_setting_has_an_attribute() -> None:
+    for resolved, known in ((TopicConfig, TOPIC), (GroupConfig, GROUP)):
+        honoured = [name.replace(".", "_") for name, each in known.items() if each.support is Support.HONOURED]
+        assert [field.name for field in dataclasses.fields(resolved)] == honoured
 
 
 def test_defaults_are_the_settings_own() -> None:
     resolved = config().topic_config({})
-    for name, setting in TOPIC.items():
-        assert getattr(resolved, name.replace(".", "_")) == setting.default, name
+    for name in HONOURED_OF_TOPICS:
+        assert getattr(resolved, name.replace(".", "_")) == TOPIC[name].default, name
 
 
-@pytest.mark.parametrize("name", TOPIC)
+@pytest.mark.parametrize("name", HONOURED_OF_TOPICS)
 def test_every_attribute_reads_its_own_setting(name: str) -> None:
     """One override changes one attribute."""
     setting = TOPIC[name]
@@ -99,9 +101,6 @@ def test_what_follows_from_several_settings() -> None:
     node = config(log_retention_ms="-5")
     assert node.topic_config({}).retention_ms == -1
     plain = node.topic_config({"retention.ms": "100", "retention.bytes": "200"})
-    assert (plain.local_retention_ms_max, plain.local_retention_bytes_max) == (100, 200)
-    local = node.topic_config({"retention.ms": "100", "local.retention.ms": "10", "local.retention.bytes": "20"})
-    assert (local.local_retention_ms_max, local.local_retention_bytes_max) == (10, 20)
     assert (plain.compacts, plain.deletes) == (False, True)
     compacted = node.topic_config({"cleanup.policy": "compact", "max.compaction.lag.ms": "50", "segment.ms": "90"})
     assert (compacted.compacts, compacted.deletes, compacted.segment_ms_max) == (True, False, 50)
@@ -129,17 +128,15 @@ def test_groups_fall_back_to_the_broker_and_stay_within_its_limits() -> None:
         {
             "consumer.session.timeout.ms": "999999",
             "consumer.heartbeat.interval.ms": "1",
-            "share.isolation.level": "read_committed",
-            "share.delivery.count.limit": "x",
+            "consumer.assignment.interval.ms": "x",
         }
     )
     assert resolved.consumer_session_timeout_ms == 60_000
     assert resolved.consumer_heartbeat_interval_ms == 5_000
-    assert resolved.share_isolation_level == "read_committed"
-    assert resolved.share_delivery_count_limit == 5
+    assert resolved.consumer_assignment_interval_ms == 7
 
 
-@pytest.mark.parametrize("name", [name for name, setting in GROUP.items() if not setting.no_effect])
+@pytest.mark.parametrize("name", [name for name, setting in GROUP.items() if setting.support is Support.HONOURED])
 def test_every_group_attribute_reads_its_own_setting(name: str) -> None:
     others = {
         "share.auto.offset.reset": "earliest",

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.controller.cluster import Cluster, count_turns, create, topic
 
+from tidelog.controller.config_resources import SETTINGS_MAX
 from tidelog.metadata.configs import ConfigResource, ResourceType
 from tidelog.metadata.records.topics import ClearElrRecord
 from tidelog.model.errors import ErrorCode
@@ -181,6 +182,16 @@ def test_refusals(kind: int, name: str, ops: list[Op], code: ErrorCode, cluster:
     assert row.error_message
     assert len(row.error_message) < 1000
     assert not result.records
+
+
+def test_more_settings_than_a_resource_could_have_are_refused_unread(cluster: Cluster) -> None:
+    many = [(f"no.such.{number}", "1") for number in range(SETTINGS_MAX + 1)]
+    altered = cluster.decide(altering((TOPIC, "t", [(name, SET, value) for name, value in many])))
+    replaced = cluster.decide(replacing(TOPIC, "t", *many))
+    for row in (altered.response.responses[0], replaced.response.responses[0]):
+        assert row.error_code == ErrorCode.INVALID_CONFIG
+        assert str(SETTINGS_MAX) in row.error_message
+        assert "no.such" not in row.error_message
 
 
 class TestWhole:

@@ -7,6 +7,7 @@ from tests.unit.controller.cluster import Cluster, features_served
 from tests.unit.controller.test_configs import BROKER, SET, altering, stored
 
 from tidelog.controller.controller import Controller
+from tidelog.controller.features import UPDATES_MAX
 from tidelog.metadata.nodes import VersionRange
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.codec import encode
@@ -164,3 +165,10 @@ def test_controllers_are_asked_too() -> None:
     assert "controller 2" in response.error_message
     # Before 3.7-IV0 controllers did not register, so nobody can ask.
     assert Quorum(12).send(updating((MV, 13, UPGRADE))).error_code == ErrorCode.NONE
+
+
+def test_more_features_than_could_be_are_refused_unread() -> None:
+    cluster = Cluster(20).start(1)
+    response = cluster.send(updating(*((f"no.such.{number}", 1, UPGRADE) for number in range(UPDATES_MAX + 1))))
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    assert str(UPDATES_MAX) in response.error_message

@@ -129,3 +129,9 @@ def test_the_work_is_sliced() -> None:
     cluster = Cluster().start(1)
     cluster.create("t")
     assert count_turns(cluster.controller.handle(0, grow(("t", 10_001, None)))) >= 40
+
+
+def test_and_so_is_the_looking_for_topics_that_are_there_twice() -> None:
+    cluster = Cluster().start(1)
+    asked = grow(*(("t", 2, None) for _ in range(1_000)))
+    assert count_turns(cluster.controller.handle(0, asked)) >= 1_000

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.unit.controller.cluster import Cluster, uuid
+from tests.unit.controller.cluster import Cluster, count_turns, uuid
 
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import ZERO_UUID, Uuid
@@ -81,3 +81,11 @@ def test_deletion_switched_off() -> None:
         assert rows(cluster.send(by_name("a"), api_version=version)) == [("a", ZERO_UUID, code)]
     assert rows(cluster.send(states((None, topic_id)))) == [(None, topic_id, ErrorCode.TOPIC_DELETION_DISABLED)]
     assert "a" in cluster.metadata.topics.by_name
+
+
+def test_the_work_is_sliced() -> None:
+    cluster = Cluster().start(1)
+    for index in range(20):
+        cluster.create(f"t{index}")
+    names = by_name(*(f"t{index}" for index in range(20)), *(f"unknown{index}" for index in range(80)))
+    assert count_turns(cluster.controller.handle(0, names)) >= 2 * 100

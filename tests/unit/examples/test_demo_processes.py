@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 from examples import demo_processes
-from examples.demo_processes import Child, java_version, missing_for_spark, parsed_java_version
+from examples.demo_processes import (
+    QUICK_JVM,
+    Child,
+    java_version,
+    missing_for_spark,
+    parsed_java_version,
+    quick_java,
+    quick_workers,
+)
 
 
 @pytest.mark.parametrize(
@@ -107,3 +115,27 @@ def test_spark_s_workers_run_this_python(tmp_path: Path, monkeypatch: pytest.Mon
         while asked.code is None:
             pass
     assert asked.last_words() == sys.executable
+
+
+def test_the_jvm_is_told_to_be_quick_and_the_user_counts_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=4")
+    assert quick_java()["JDK_JAVA_OPTIONS"].endswith(" -XX:TieredStopAtLevel=4")
+    monkeypatch.delenv("JDK_JAVA_OPTIONS")
+    assert quick_java() == {"JDK_JAVA_OPTIONS": QUICK_JVM}
+    (tmp_path / "said.py").write_text("import os\nprint(os.environ['JDK_JAVA_OPTIONS'])")
+    monkeypatch.chdir(tmp_path)
+    with Child("said", ["said"], tmp_path, quick_java()) as asked:
+        while asked.code is None:
+            pass
+    assert asked.last_words() == QUICK_JVM
+
+
+def test_spark_s_home_has_no_pyspark_that_its_workers_would_compile_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Path(quick_workers(tmp_path)["SPARK_HOME"])
+    assert (home / "bin" / "spark-submit").is_file()
+    assert list((home / "jars").glob("spark-core_*.jar"))
+    assert not list(home.glob("**/*.zip"))
+    monkeypatch.setattr(demo_processes, "find_spec", lambda _name: None)
+    assert quick_workers(tmp_path) == {}

@@ -55,9 +55,18 @@ def test_everything_that_is_known_is_shown() -> None:
 def test_before_there_is_anything_to_show() -> None:
     empty = Snapshot(0.0, Answers())
     text = shown(draw(empty, "127.0.0.1:9092", "", ""))
-    assert "no sales yet" in text
+    assert "Spark is starting: 0 s; the first results take about half a minute" in text
     assert "none" in text
-    assert line(empty) == "   0 s: 0 events, 0/s; lag: -; 0 results; -"
+    assert line(empty) == "   0 s: 0 events, 0/s; Spark is starting"
+
+
+def test_what_is_going_on_until_the_first_results() -> None:
+    begun = Snapshot(21.4, Answers(records={"product_viewed": 9_000}), lag={"results": 9_000})
+    assert "Spark counts its first events: 21 s" in shown(draw(begun, "127.0.0.1:9092", "", ""))
+    assert line(begun) == "  21 s: 9,000 events, 0/s; Spark counts its first events"
+    counted = Snapshot(25.0, Answers(top_viewed_products={START: (("p0001", 1),)}), updates=1)
+    assert "no sales yet" in shown(draw(counted, "127.0.0.1:9092", "", ""))
+    assert line(counted) == "  25 s: 0 events, 0/s; lag: -; 1 results; -"
 
 
 def test_a_line_for_a_log() -> None:

@@ -17,11 +17,11 @@ from tidelog.ports.housekeeping import Event, Stepped
 from tidelog.records.builder import BatchBuilder
 from tidelog.storage.cleaner.cleaner_config import CleanerConfig
 from tidelog.storage.cleaner.scheduler import LogCleaner
-from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.log import Log
-from tidelog.storage.log_append import Append
-from tidelog.storage.log_loader import LogContext
-from tidelog.storage.logs import Logs
+from tidelog.storage.directories.logs import Logs
+from tidelog.storage.log.group_commit import Append
+from tidelog.storage.log.loader import LogContext
+from tidelog.storage.log.log import Log
+from tidelog.storage.segment.descriptors import Descriptors
 
 WORKER = "tidelog.io.cleaner_worker"
 PATIENCE_S = 30.0  # so long only when something is broken

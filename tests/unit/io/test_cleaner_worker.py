@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from tidelog.io import cleaner_worker
-from tidelog.io.cleaner_worker import CleanerWorker, NodeGone
+from tidelog.io.cleaner_worker import CleanerWorker
 from tidelog.io.files import PosixFileSystem
 from tidelog.io.housekeeping_frames import Begin, Cancel, FailedAsText, FrameDecoder, encode, failure_from_text
+from tidelog.io.worker import NodeGone
 from tidelog.ports.errors import DiskFull, IoError, LockHeld, StorageFault
 from tidelog.ports.housekeeping import Cancelled, Finished, Stepped, WorkId
 from tidelog.storage.cleaner.job import BytesMoved, CleanedSegment, CleanerSettings, CleaningJob
 from tidelog.storage.errors import CorruptSegmentError, UndoFault
-from tidelog.storage.segment_indexes import IndexSettings
+from tidelog.storage.segment.indexes import IndexSettings
 
 Channel = tuple[socket.socket, socket.socket]
 WORK = WorkId(7)
@@ -130,19 +131,41 @@ def test_it_rests_for_the_io_limit_and_hears_of_the_end_meanwhile(
     channel: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rests: list[int] = []
-    hear = CleanerWorker._hear
+    rest = CleanerWorker._rest
 
-    def listen(worker: CleanerWorker, timeout_ms: int) -> bool:
-        rests.append(timeout_ms)
-        return hear(worker, timeout_ms)
+    def note(worker: CleanerWorker, work: WorkId, until_ms: int) -> None:
+        rests.append(until_ms - cleaner_worker._now_ms())
+        rest(worker, work, until_ms)
 
     def steps() -> Iterator[object]:
         while True:
             yield BytesMoved(600, 400)
 
-    monkeypatch.setattr(CleanerWorker, "_hear", listen)
+    monkeypatch.setattr(CleanerWorker, "_rest", note)
     answers(channel, monkeypatch, steps(), Begin(WORK, job(bytes_per_second=0.1)))
     assert 9_000_000 < rests[0] <= 10_000_000, "1000 bytes, a tenth of one a second"
+
+
+def test_it_says_while_it_rests_that_it_is_there(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or it would be taken for one that hangs."""
+    now_ms = 1_000
+
+    def hear(_worker: CleanerWorker, timeout_ms: int) -> bool:
+        nonlocal now_ms
+        now_ms += timeout_ms
+        return False
+
+    def steps() -> Generator[object, None, object]:
+        yield BytesMoved(1_000, 0)
+        return "done"
+
+    monkeypatch.setattr(cleaner_worker, "_now_ms", lambda: now_ms)
+    monkeypatch.setattr(CleanerWorker, "_hear", hear)
+    said = answers(channel, monkeypatch, steps(), Begin(WORK, job(bytes_per_second=500)))
+    rest_ms = now_ms - 1_000
+    assert 1_500 < rest_ms <= 2_000, "1000 bytes, 500 of them a second"
+    alive = [Stepped(WORK, BytesMoved(0, 0))] * (rest_ms // cleaner_worker.REPORT_MS - 1)
+    assert said == [*alive, Stepped(WORK, BytesMoved(1_000, 0)), Finished(WORK, "done")]
 
 
 def test_frames_come_in_any_pieces() -> None:

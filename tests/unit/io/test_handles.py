@@ -1,15 +1,17 @@
 """What the contract tests can not provoke on a healthy machine: faults are put in place of the system calls."""
 
 import errno
+import mmap
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tidelog.io.files import PosixFileSystem
-from tidelog.io.handles import PROBE_STRIDE_BYTES, PosixFile
+from tidelog.io.handles import PROBE_STRIDE_BYTES, PosixFile, PosixFileRange
+from tidelog.io.mapped_send import MAPPED_BYTES_MIN
 from tidelog.ports.errors import DiskFull, HandleClosed, IoError
 from tidelog.ports.files import OpenMode
 
@@ -17,7 +19,7 @@ Patch = pytest.MonkeyPatch
 
 
 def failing(number: int) -> Callable[..., object]:
-    def fail(*_args: object) -> object:
+    def fail(*_args: object, **_named: object) -> object:
         raise OSError(number, os.strerror(number))
 
     return fail
@@ -106,6 +108,33 @@ def test_where_there_is_no_probe_plain_reads_serve(file: PosixFile, monkeypatch:
     assert file.is_cached(0, 10)
 
 
+def test_a_read_that_would_wait_says_so(file: PosixFile, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(os, "preadv", failing(errno.EAGAIN))
+    assert file.read_cached(0, 10) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="this platform can not probe")
+def test_a_read_that_is_cached_in_part_would_wait(file: PosixFile, monkeypatch: Patch) -> None:
+    preadv = os.preadv
+
+    def short(fd: int, buffers: list[bytearray], position: int, flags: int) -> int:
+        found = bytearray(4)
+        count = preadv(fd, [found], position, flags)
+        buffers[0][:count] = found[:count]
+        return count
+
+    monkeypatch.setattr(os, "preadv", short)
+    assert file.read_cached(0, 10) is None
+    assert file.read_cached(7, 10) == b"789"  # the end of the file
+    assert file.read_cached(2, 4) == b"2345"
+
+
+@pytest.mark.parametrize("number", [errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS])
+def test_where_it_can_not_be_told_a_plain_read_serves(file: PosixFile, monkeypatch: Patch, number: int) -> None:
+    monkeypatch.setattr(os, "preadv", failing(number))
+    assert file.read_cached(1, 3) == b"123"
+
+
 def test_a_probe_that_meets_a_bad_sector_raises(file: PosixFile, monkeypatch: Patch) -> None:
     monkeypatch.setattr(os, "preadv", failing(errno.EIO))
     with pytest.raises(IoError):
@@ -134,18 +163,19 @@ def test_the_descriptor_closes_with_the_last_pin(file: PosixFile) -> None:
     file.close()
 
 
-def test_a_range_is_sent_as_far_as_the_socket_takes_it(file: PosixFile) -> None:
+@pytest.mark.parametrize("is_local", [False, True])
+def test_a_range_is_sent_as_far_as_the_socket_takes_it(file: PosixFile, is_local: bool) -> None:
     left, right = socket.socketpair()
     with left, right:
         left.setblocking(False)
-        data = bytes(range(256)) * 8_192
+        data = bytes(range(251)) * 32_768
         file.write_at(0, [data])
         part = file.range(5, len(data) - 5)
         received = bytearray()
         sends = 0
         while part.remaining:
             try:
-                sends += part.send_to(left.fileno()) > 0
+                sends += part.send_to(left.fileno(), is_local=is_local) > 0
             except BlockingIOError:
                 received += right.recv(1 << 20)
         left.close()
@@ -165,6 +195,74 @@ def test_sending_from_a_file_that_shrank_sends_nothing(file: PosixFile) -> None:
         file.truncate(4)
         assert (part.send_to(left.fileno()), part.send_to(left.fileno()), part.remaining) == (4, 0, 6)
         part.release()
+
+
+def test_of_a_file_that_shrank_a_local_peer_gets_no_byte_that_was_not_there(file: PosixFile) -> None:
+    """Behind the end of the file a mapped page reads as zeros."""
+    data, left_bytes = bytes(range(1, 251)) * 400, 70_001
+    left, right = socket.socketpair()
+    with left, right:
+        left.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        file.write_at(0, [data])
+        part = file.range(0, len(data))
+        file.truncate(left_bytes)
+        while part.send_to(left.fileno(), is_local=True):
+            pass
+        left.close()
+        received = bytearray()
+        while more := right.recv(1 << 20):
+            received += more
+        assert (bytes(received), part.remaining) == (data[:left_bytes], len(data) - left_bytes)
+        part.release()
+
+
+@pytest.mark.skipif(not hasattr(os, "sendfile") or not hasattr(socket, "MSG_MORE"), reason="Linux")
+class TestLocalPeer:
+    """A range that is long enough to be mapped, on its way to a peer on this machine."""
+
+    @pytest.fixture
+    def part(self, file: PosixFile) -> Iterator[PosixFileRange]:
+        file.write_at(0, [bytes(2 * MAPPED_BYTES_MIN)])
+        part = file.range(0, 2 * MAPPED_BYTES_MIN)
+        yield part
+        part.release()
+
+    def test_it_is_sent_without_sendfile(self, part: PosixFileRange, monkeypatch: Patch) -> None:
+        monkeypatch.setattr(os, "sendfile", failing(errno.EIO))
+        left, right = socket.socketpair()
+        with left, right:
+            left.setblocking(False)
+            assert part.send_to(left.fileno(), is_local=True) > 0
+            with pytest.raises(IoError):
+                part.send_to(left.fileno())
+
+    def test_a_short_one_is_not_mapped(self, file: PosixFile, monkeypatch: Patch) -> None:
+        monkeypatch.setattr(mmap, "mmap", failing(errno.EIO))
+        monkeypatch.setattr(os, "sendfile", lambda _out, _in, _position, count: count)
+        short = file.range(0, MAPPED_BYTES_MIN)
+        assert short.send_to(0, is_local=True) == MAPPED_BYTES_MIN
+        short.release()
+
+    @pytest.mark.parametrize("number", [errno.ENODEV, errno.ENOMEM, errno.EMFILE])
+    def test_what_can_not_be_mapped_goes_by_sendfile(
+        self, part: PosixFileRange, monkeypatch: Patch, number: int
+    ) -> None:
+        monkeypatch.setattr(mmap, "mmap", failing(number))
+        monkeypatch.setattr(os, "sendfile", lambda _out, _in, _position, count: count - 1)
+        assert part.send_to(0, is_local=True) == 2 * MAPPED_BYTES_MIN - 1
+
+    def test_a_page_that_can_not_be_read_is_the_disks_fault(self, part: PosixFileRange, monkeypatch: Patch) -> None:
+        monkeypatch.setattr(os, "write", failing(errno.EFAULT))
+        monkeypatch.setattr(os, "sendfile", failing(errno.EIO))
+        with pytest.raises(IoError):
+            part.send_to(0, is_local=True)
+
+    @pytest.mark.parametrize("number", [errno.EAGAIN, errno.EPIPE, errno.ECONNRESET])
+    def test_what_the_socket_says_is_the_reactors(self, part: PosixFileRange, monkeypatch: Patch, number: int) -> None:
+        monkeypatch.setattr(os, "write", failing(number))
+        with pytest.raises(OSError, match=os.strerror(number)):
+            part.send_to(0, is_local=True)
+        assert part.remaining == 2 * MAPPED_BYTES_MIN
 
 
 def test_the_disks_fault_and_the_sockets_are_told_apart(file: PosixFile, monkeypatch: Patch) -> None:

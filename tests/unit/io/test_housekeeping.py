@@ -17,7 +17,7 @@ from tidelog.ports.errors import NotFound
 from tidelog.ports.housekeeping import Failed, Finished
 from tidelog.storage.cleaner.cleaner_config import CleanerConfig
 from tidelog.storage.cleaner.job import CleanerSettings, CleaningJob, CleaningResult, SegmentFacts
-from tidelog.storage.segment_indexes import IndexSettings
+from tidelog.storage.segment.indexes import IndexSettings
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 FAST = CleanerConfig(dedupe_buffer_bytes=1 << 16, io_buffer_bytes=300, backoff_ms=20)

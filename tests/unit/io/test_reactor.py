@@ -1,6 +1,8 @@
 """The reactor on real sockets of this machine: what arrives, what leaves, and how connections end."""
 
+import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -8,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from tidelog.io import pollers
-from tidelog.io import reactor as reactor_module
 from tidelog.io.files import PosixFileSystem
-from tidelog.io.reactor import Reactor
+from tidelog.io.mapped_send import MAPPED_BYTES_MIN
+from tidelog.io.reactor import ENDS_A_TURN, LOOKS_MAX, RECEIVED_BYTES_A_TURN, REQUESTS_WITHOUT_LOOKS, Reactor
 from tidelog.ports.files import OpenMode
 from tidelog.ports.network import Accepted, Address, ConnectionId, SendPart
 
 ROOM = 4096
+PATIENCE_S = 30
 
 
 class End:
@@ -58,26 +61,23 @@ class Server:
         return end
 
     def run_until(self, done: Callable[[], bool]) -> None:
-        for _ in range(200):
-            if done():
-                return
+        give_up_at = time.monotonic() + PATIENCE_S
+        while not done():
+            assert time.monotonic() < give_up_at, "nothing happened"
             self.reactor.wait(50)
             self.reactor.poll()
-        raise AssertionError("nothing happened")
 
     def client(self) -> tuple[socket.socket, ConnectionId, End]:
         known = len(self.accepted)
-        sock = socket.create_connection(self.address, timeout=5)
+        sock = socket.create_connection(self.address, timeout=PATIENCE_S)
         self.run_until(lambda: len(self.accepted) > known)
         connection = self.accepted[-1].connection
         return sock, connection, self.ends[connection]
 
 
 @pytest.fixture(params=["epoll", "selectors"])
-def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    if request.param == "selectors":
-        monkeypatch.setattr(reactor_module, "new_poller", pollers.SelectorPoller)
-    reactor = Reactor()
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    reactor = Reactor(pollers.SelectorPoller() if request.param == "selectors" else None)
     yield Server(reactor)
     reactor.shut_down()
 
@@ -128,6 +128,28 @@ def test_what_the_socket_does_not_take_is_sent_when_it_can(server: Server, tmp_p
         expected = b"head" + contents + b"mid" + b"tail" + contents[5:12] + b"behind"
         assert receive_all(sock, len(expected), server) == expected
         server.run_until(lambda: end.events == ["drained"])
+    fs.close()
+
+
+@pytest.mark.skipif(not hasattr(socket, "MSG_MORE"), reason="elsewhere than on Linux there is no choice")
+def test_a_peer_on_this_machine_is_not_sent_to_by_sendfile(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sendfile = os.sendfile
+
+    def of_little(out: int, source: int, position: int, count: int) -> int:
+        assert count <= MAPPED_BYTES_MIN, "what was left"
+        return sendfile(out, source, position, count)
+
+    monkeypatch.setattr(os, "sendfile", of_little)
+    sock, connection, _end = server.client()
+    fs = PosixFileSystem()
+    file = fs.open(str(tmp_path / "0.log"), OpenMode.CREATE_NEW)
+    contents = bytes(range(251)) * 4_096
+    file.write_at(0, [contents])
+    with sock:
+        server.reactor.send(connection, [b"head", file.range(0, len(contents))])
+        assert receive_all(sock, 4 + len(contents), server) == b"head" + contents
     fs.close()
 
 
@@ -228,6 +250,56 @@ def test_wake_ends_a_wait(server: Server) -> None:
     server.reactor.poll()
 
 
+def test_a_wake_that_comes_too_late_writes_nowhere() -> None:
+    """A helper thread may end its work after the reactor: the descriptor's number is somebody else's by then."""
+    reactor = Reactor()
+    reactor.shut_down()
+    reading, writing = os.pipe()  # gets the number that the reactor has given back
+    others = [os.dup(writing) for _ in range(8)]
+    try:
+        reactor.wake()
+        os.set_blocking(reading, False)
+        with pytest.raises(BlockingIOError):
+            os.read(reading, 1)
+    finally:
+        for descriptor in (reading, writing, *others):
+            os.close(descriptor)
+
+
+def test_many_connections_that_end_together_are_told_a_few_in_a_turn(server: Server) -> None:
+    """Each may give back megabytes, and others have requests to be answered meanwhile."""
+    clients = [server.client() for _ in range(3 * ENDS_A_TURN)]
+    for sock, _connection, _end in clients:
+        sock.close()
+    told: list[int] = []
+    give_up = time.monotonic() + PATIENCE_S
+    while not told or told[-1] < len(clients):
+        server.reactor.wait(10)
+        server.reactor.poll()
+        told.append(sum(bool(end.events) for _sock, _connection, end in clients))
+        assert time.monotonic() < give_up
+    assert max(after - before for before, after in zip([0, *told], told, strict=False)) <= ENDS_A_TURN
+
+
+def test_room_for_a_large_frame_counts_as_received(server: Server) -> None:
+    """To make it takes as long, however little comes."""
+    clients = [server.client() for _ in range(4)]
+    for sock, _connection, end in clients:
+        end.buffer = bytearray(RECEIVED_BYTES_A_TURN // 2)
+        sock.sendall(b"x")
+    time.sleep(0.05)
+    server.reactor.wait(1_000)
+    server.reactor.poll()
+    assert sum(bool(end.data) for _sock, _connection, end in clients) <= 2
+    give_up = time.monotonic() + PATIENCE_S
+    while not all(end.data for _sock, _connection, end in clients):
+        server.reactor.wait(10)
+        server.reactor.poll()
+        assert time.monotonic() < give_up
+    for sock, _connection, _end in clients:
+        sock.close()
+
+
 def test_out_of_descriptors_the_peer_is_closed_and_the_listener_goes_on(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,10 +316,31 @@ def test_out_of_descriptors_the_peer_is_closed_and_the_listener_goes_on(
 
     ((descriptor, (name, listener)),) = server.reactor._listeners.items()
     monkeypatch.setitem(server.reactor._listeners, descriptor, (name, Listener(listener)))
-    with socket.create_connection(server.address, timeout=5) as sock:
+    with socket.create_connection(server.address, timeout=PATIENCE_S) as sock:
         server.run_until(lambda: server.reactor.refused_accepts == 1)
         assert sock.recv(1) == b""
     monkeypatch.setitem(server.reactor._listeners, descriptor, (name, listener))
+    sock, _connection, _end = server.client()
+    sock.close()
+
+
+def test_not_even_a_spare_descriptor_is_no_end_of_the_loop(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_open(*_arguments: object) -> int:
+        raise OSError(24, "too many open files")
+
+    class Listener:
+        def accept(self) -> tuple[socket.socket, tuple[str, int]]:
+            raise OSError(24, "too many open files")
+
+    ((descriptor, (name, _listener)),) = server.reactor._listeners.items()
+    with monkeypatch.context() as patch:
+        patch.setitem(server.reactor._listeners, descriptor, (name, Listener()))
+        patch.setattr("tidelog.io.reactor.os.open", no_open)
+        with socket.create_connection(server.address, timeout=PATIENCE_S):
+            server.run_until(lambda: server.reactor.refused_accepts >= 3)
+    assert len([each for each in caplog.records if "no descriptor is left" in each.getMessage()]) == 1
     sock, _connection, _end = server.client()
     sock.close()
 
@@ -270,7 +363,7 @@ def test_who_connects_before_a_listener_is_served_waits_and_does_not_spin_the_lo
 
     early, served = (reactor.listen(name, "127.0.0.1", 0) for name in ("early", "served"))
     reactor.serve(acceptor("own"), "served")
-    with socket.create_connection(early, timeout=5), socket.create_connection(served, timeout=5):
+    with socket.create_connection(early, timeout=PATIENCE_S), socket.create_connection(served, timeout=5):
         while not accepted:
             reactor.wait(1_000)
             reactor.poll()
@@ -283,3 +376,78 @@ def test_who_connects_before_a_listener_is_served_waits_and_does_not_spin_the_lo
             reactor.poll()
         assert accepted == [("own", "served"), ("others", "early")]
     reactor.shut_down()
+
+
+class LookingPoller:
+    """A poller that never sleeps, and remembers how long it was asked to."""
+
+    def __init__(self) -> None:
+        self._poller = pollers.SelectorPoller()
+        self.register = self._poller.register
+        self.modify = self._poller.modify
+        self.unregister = self._poller.unregister
+        self.close = self._poller.close
+        self.timeouts_s: list[float | None] = []
+        self.before_poll: Callable[[int], object] = lambda _count: None
+
+    def poll(self, timeout_s: float | None) -> list[tuple[int, int]]:
+        self.timeouts_s.append(timeout_s)
+        self.before_poll(len(self.timeouts_s))
+        return self._poller.poll(0)
+
+
+class LoneClient:
+    """The only client of a reactor."""
+
+    def __init__(self) -> None:
+        self.poller = LookingPoller()
+        self.reactor = Reactor(self.poller)
+        self.sock, _connection, self.end = Server(self.reactor).client()
+
+    def ask(self) -> None:
+        self.sock.sendall(b"request")
+        received = len(self.end.data)
+        while len(self.end.data) == received:
+            self.reactor.wait(0)
+            self.reactor.poll()
+        self.poller.timeouts_s.clear()
+
+
+@pytest.fixture
+def lone() -> Iterator[LoneClient]:
+    client = LoneClient()
+    with client.sock:
+        yield client
+    client.reactor.shut_down()
+
+
+def test_after_a_lone_request_the_next_is_looked_for_before_the_reactor_sleeps(lone: LoneClient) -> None:
+    lone.ask()
+    lone.poller.before_poll = lambda count: lone.sock.sendall(b"next") if count == 3 else None
+    lone.reactor.wait(1_000)
+    assert lone.poller.timeouts_s == [0, 0, 0]
+    lone.reactor.poll()
+    assert lone.end.data == b"requestnext"
+
+
+def test_a_client_that_takes_its_time_is_looked_for_once_in_a_hundred_requests(lone: LoneClient) -> None:
+    lone.ask()
+    lone.reactor.wait(1_000)
+    assert lone.poller.timeouts_s == [0] * LOOKS_MAX + [1]
+    for _ in range(REQUESTS_WITHOUT_LOOKS):
+        lone.ask()
+        lone.reactor.wait(1_000)
+        assert lone.poller.timeouts_s == [1]
+    lone.ask()
+    lone.reactor.wait(1_000)
+    assert lone.poller.timeouts_s == [0] * LOOKS_MAX + [1]
+
+
+def test_an_idle_reactor_does_not_look_and_one_that_must_go_on_does_not_either(lone: LoneClient) -> None:
+    lone.ask()
+    lone.reactor.wait(0)
+    assert lone.poller.timeouts_s == [0]
+    lone.reactor.wait(1_000)
+    lone.poller.timeouts_s.clear()
+    lone.reactor.wait(1_000)
+    assert lone.poller.timeouts_s == [1]

@@ -37,6 +37,7 @@ from tidelog.metadata.records.transactions import (
 )
 from tidelog.metadata.replay import REPLAY
 from tidelog.metadata.security import ScramMechanism, ScramUser
+from tidelog.metadata.shared_map import SharedMap
 
 TRANSACTIONS = {BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord}
 
@@ -227,3 +228,27 @@ def test_a_transaction_holds_only_records_that_can_be_played() -> None:
     draft = replayed(BeginTransactionRecord())
     with pytest.raises(UnplayableRecord):
         draft.replay(Changes())
+
+
+def test_the_names_of_changed_topics_are_found_once_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each coordinator of a broker asks for them, and thousands of topics may have changed."""
+    draft = replayed(topic(1), partition(1), topic(2), partition(2), topic(3))
+    before = draft.take_changes()
+    draft.replay(RemoveTopicRecord(topic_id=uuid(2)))
+    draft.replay(topic(4))
+    changes, topics = draft.take_changes(), frozen(draft).topics
+    assert list(before.topic_names(topics)) == ["topic-1", "topic-2", "topic-3"]
+    looks: list[object] = []
+    get = SharedMap.get
+
+    def note(*given: Any) -> Any:
+        looks.append(given)
+        return get(*given)
+
+    monkeypatch.setattr(SharedMap, "get", note)
+    changes.partitions[uuid(1)] = {0: None}
+    for _ in range(2):
+        assert list(changes.topic_names(topics)) == ["topic-1", "topic-4", "topic-2"]
+    assert len(looks) == 1
+    assert changes.deleted_names() == {uuid(2): "topic-2"}
+    assert changes.deleted_names() is changes.deleted_names()

@@ -195,3 +195,44 @@ def test_a_frame_that_no_one_could_read_is_not_made() -> None:
 
     with pytest.raises(EncodeError):
         framed(b"HH", [b"", FileRange()])
+
+
+def test_surrendered_memory_is_not_written_to_again() -> None:
+    receive = ReceiveBuffer(initial_capacity=8_192)
+    receive.feed(b"\x00\x00\x00\x02ab" + b"\x00\x00\x00\x02c")
+    found = receive.next_frame()
+    assert found is not None
+    start, end = found
+    kept = receive.buffer
+    receive.surrender()
+    receive.release()
+    receive.feed(b"d" + b"\xff" * 20_000)
+    assert kept[start:end] == b"ab"
+    found = receive.next_frame()
+    assert found is not None
+    start, end = found
+    assert receive.buffer[start:end] == b"cd"
+
+
+def test_a_frame_that_is_put_back_comes_again() -> None:
+    receive = ReceiveBuffer()
+    receive.feed(frame(b"one") + frame(b"two"))
+    assert receive.next_frame() is not None
+    found = receive.next_frame()
+    assert found is not None
+    receive.put_back(found[0])
+    receive.release()
+    receive.feed(frame(b"three"))
+    assert frames(receive) == [b"two", b"three"]
+
+
+def test_discarded_memory_is_gone_but_for_who_looks_at_it() -> None:
+    receive = ReceiveBuffer()
+    receive.feed(frame(b"one") + frame(b"two"))
+    start, end = receive.next_frame() or (0, 0)
+    view = memoryview(receive.buffer)[start:end]
+    receive.discard()
+    assert (len(receive.buffer), receive.capacity, receive.pending_bytes) == (0, 0, 0)
+    assert receive.next_frame() is None
+    receive.release()
+    assert bytes(view) == b"one"

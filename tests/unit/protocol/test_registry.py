@@ -24,6 +24,9 @@ def test_request_and_response_belong_together(api_key: int) -> None:
     assert request.api_key == response.api_key == api_key
     assert request.versions == response.versions
     assert request.flexible == response.flexible
+    named = APIS[api_key]
+    assert request.versions == (named.lowest_version, named.highest_version)
+    assert request.latest_version_unstable == named.is_latest_unstable
 
 
 def test_an_unknown_key_is_a_key_error() -> None:

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from tests.unit.client.scripted import ScriptedClient
 
-from pyspark_tidelog.cluster import ClusterView
-from pyspark_tidelog.kafka_settings import ClusterOptions
+from pyspark_tidelog.kafka.cluster import ClusterView
+from pyspark_tidelog.kafka.settings import ClusterOptions
 from tidelog.client.client import Client
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import Uuid
@@ -52,6 +52,8 @@ class FakeCluster:
         self.internal: set[str] = set()
         self.errors: dict[str, ErrorCode] = {}  # of topics, in the metadata
         self.down: list[Any] = []  # what comes instead of an answer, as long as there is any
+        self.bootstrap = "host:9092"
+        self.patience: list[bool] = []  # of each client that was asked for
         self.on_ask: list[Any] = []  # called one after the other, before an answer
         self.client = ScriptedClient(retry_timeout_ms=60_000)
         self.client.answers = {"Metadata": [self._metadata], "ListOffsets": [self._list_offsets]}
@@ -66,7 +68,8 @@ class FakeCluster:
     def view(self, *, read_committed: bool = False) -> ClusterView:
         return ClusterView(cast(ClusterOptions, self), read_committed=read_committed)
 
-    def connect(self) -> Client:
+    def connect(self, *, is_patient: bool = False) -> Client:
+        self.patience.append(is_patient)
         return self.client
 
     def asked(self, kind: type) -> list[Any]:

@@ -15,9 +15,15 @@ def modules_after(statement: str) -> set[str]:
 
 
 def test_importing_the_pure_parts_imports_neither_spark_nor_arrow() -> None:
-    found = modules_after("import pyspark_tidelog, pyspark_tidelog.options, pyspark_tidelog.filters")
+    found = modules_after("import pyspark_tidelog, pyspark_tidelog.source.options, pyspark_tidelog.source.filters")
     assert "pyspark_tidelog" in found
     assert not found & {"pyspark", "pyarrow", "pandas", "numpy", "py4j", "rich"}
+
+
+@pytest.mark.parametrize("name", pyspark_tidelog.__all__)
+def test_what_users_call_is_at_the_top(name: str) -> None:
+    assert getattr(pyspark_tidelog, name).__name__ == name
+    assert name in dir(pyspark_tidelog)
 
 
 def test_there_is_nothing_else_in_it() -> None:

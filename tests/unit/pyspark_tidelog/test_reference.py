@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-from pyspark_tidelog.kafka_catalogue import HONOURED, NO_EFFECT, REFUSED
-from pyspark_tidelog.lake_catalogue import LAKE_OPTIONS
+from pyspark_tidelog.kafka.catalogue import HONOURED, NO_EFFECT, REFUSED
+from pyspark_tidelog.lake.catalogue import LAKE_OPTIONS
 from pyspark_tidelog.reference import render
-from pyspark_tidelog.schema import COLUMNS
-from pyspark_tidelog.sink_options import SINK_OPTIONS
-from pyspark_tidelog.source_catalogue import SOURCE_OPTIONS
+from pyspark_tidelog.sink.options import SINK_OPTIONS
+from pyspark_tidelog.source.catalogue import SOURCE_OPTIONS
+from pyspark_tidelog.source.schema import COLUMNS
 
 PAGE = Path(__file__).parent.parent.parent.parent / "docs/spark-options.md"
 

@@ -222,3 +222,57 @@ def test_validate_state_compares_with_a_fresh_replay() -> None:
     driver.machine.replay(set_value("b", "behind the log's back")[0])
     with pytest.raises(AssertionError, match="not what the log says"):
         driver.replicated.validate_state(Settings(), iter(log), lambda machine: machine.values)
+
+
+# Beginning
+
+
+def held_at_its_start() -> Driver:
+    driver = Driver(Answer([set_value("a", "1")], None, effects=["an effect"]))
+    driver.replicated.hold_steps_until_ms = 1_000
+    driver.start([])
+    driver.turn()
+    return driver
+
+
+def test_what_it_begins_with_waits_while_the_log_takes_nothing_and_reading_goes_on() -> None:
+    driver = held_at_its_start()
+    assert driver.replicated.is_active
+    assert (driver.log.writes, driver.log.staged, driver.machine.values) == (0, [], {})
+    assert (driver.replicated.deadline, driver.replicated.has_work) == (1_000, False), "it does not spin"
+    assert not driver.replicated.is_free, "nobody decides anything before it"
+    read = driver.submit("all")
+    driver.turn()
+    assert (read, driver.log.writes) == ([{}], 0)
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_what_it_begins_with_goes_before_any_request_once_the_log_takes_it(is_over: bool) -> None:
+    driver = held_at_its_start()
+    driver.replicated.hold_steps_until_ms = 5 if is_over else None
+    read = driver.submit("all")
+    driver.turn()
+    driver.advance(1)
+    assert (read, driver.log.writes) == ([{"a": "1"}], 1)
+    assert driver.replicated.is_free
+    assert driver.replicated.deadline is None
+
+
+def test_a_beginning_that_writes_nothing_waits_for_nothing() -> None:
+    driver = Driver(Answer([], None))
+    driver.replicated.hold_steps_until_ms = 1_000
+    driver.start([])
+    driver.turn()
+    assert driver.replicated.is_free
+
+
+def test_a_beginning_that_waits_is_dropped_with_its_machine() -> None:
+    driver = held_at_its_start()
+    driver.replicated.drop()
+    assert (driver.replicated.is_idle, driver.replicated.deadline) == (True, None)
+    driver.activation = None
+    driver.machine = Settings()
+    driver.replicated.hold_steps_until_ms = None
+    driver.start([])
+    driver.turn()
+    assert (driver.log.writes, driver.machine.values) == (0, {})

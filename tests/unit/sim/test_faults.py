@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tidelog.ports.durable import write_fully
-from tidelog.ports.errors import CrossDevice, DiskFull, HandleClosed, IoError, NotFound, ReadOnly
+from tidelog.ports.durable import replace_durably, write_fully
+from tidelog.ports.errors import CrossDevice, DiskFull, HandleClosed, IoError, NotFound, ReadOnly, SyncFailed
 from tidelog.ports.files import DiskSpace, File, OpenMode
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
@@ -96,7 +96,7 @@ def test_every_operation_can_fail(fs: SimFileSystem, new: New) -> None:
     ]
     for op, use in uses:
         fs.disk("/a").faults.fail(op, fault=ReadOnly)
-        with pytest.raises(ReadOnly):
+        with pytest.raises(SyncFailed if op is Op.SYNC_DIRECTORY else ReadOnly):
             use()
     assert read(fs, "/a/file") == b"x"
     assert fs.list_directory("/a") == ["file"]
@@ -217,7 +217,7 @@ def test_a_sync_queued_behind_a_failure_fails_too(fs: SimFileSystem, new: New, c
     fs.disk("/a").faults.fail(Op.SYNC)
     fs.begin_sync(file), fs.begin_sync(file)
     clock.advance(100)
-    assert [type(fault) for _ticket, fault in fs.completions()] == [IoError, IoError]
+    assert [type(fault) for _ticket, fault in fs.completions()] == [SyncFailed, SyncFailed]
 
 
 def test_blocking_work_is_counted(fs: SimFileSystem, new: New) -> None:
@@ -292,3 +292,12 @@ def test_handles_and_locks_die_with_the_process(fs: SimFileSystem, new: New) -> 
     assert fs.locks
     again.release()
     assert read(fs, "/a/file") == b"written, not synced"
+
+
+def test_a_replacement_without_room_gives_back_what_it_took(fs: SimFileSystem) -> None:
+    replace_durably(fs, "/a/file", b"old")
+    fs.disk("/a").settings.capacity_bytes = 1_000
+    with pytest.raises(DiskFull):
+        replace_durably(fs, "/a/file", bytes(2_000))
+    assert fs.space("/a").usable_bytes == 997
+    assert read(fs, "/a/file") == b"old"

@@ -14,12 +14,12 @@ from tidelog.records.builder import BatchBuilder, BatchOptions
 from tidelog.records.control import EndTransactionMarker
 from tidelog.sim.clock import SimClock
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.checkpoints import EpochEntry, encode_epochs, encode_offsets
-from tidelog.storage.clean_shutdown import encode_clean_shutdown
-from tidelog.storage.meta_properties import MetaProperties, encode_meta_properties
-from tidelog.storage.partition_metadata import encode_partition_metadata
-from tidelog.storage.producer_entry import BatchMetadata, ProducerEntry
-from tidelog.storage.producer_snapshot import encode_snapshot
+from tidelog.storage.checkpoints.clean_shutdown import encode_clean_shutdown
+from tidelog.storage.checkpoints.meta_properties import MetaProperties, encode_meta_properties
+from tidelog.storage.checkpoints.partition_metadata import encode_partition_metadata
+from tidelog.storage.checkpoints.text import EpochEntry, encode_epochs, encode_offsets
+from tidelog.storage.producers.entry import BatchMetadata, ProducerEntry
+from tidelog.storage.producers.snapshot import encode_snapshot
 
 DATA = "/disk/data"
 ORDERS = f"{DATA}/orders-0"

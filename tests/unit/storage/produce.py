@@ -6,9 +6,9 @@ from tidelog.records.batch import RecordBatch, read_batch
 from tidelog.records.builder import seal_batch
 from tidelog.records.compression import CompressionType, Inflater, compress
 from tidelog.records.header import MAX_INT64, BatchHeader
-from tidelog.storage.append_rules import AppendRules
-from tidelog.storage.appended import AppendOrigin, Refused, Validated
-from tidelog.storage.validation import validate_and_assign
+from tidelog.storage.append.outcome import AppendOrigin, Refused, Validated
+from tidelog.storage.append.rules import AppendRules
+from tidelog.storage.append.validation import validate_and_assign
 
 NOW = 1_700_000_000_000
 HOUR = 3_600_000

@@ -2,10 +2,10 @@
 
 from tidelog.model.errors import ErrorCode
 from tidelog.records.control import EndTransactionMarker
-from tidelog.storage.appended import AppendedBatch, AppendOrigin, Refused
-from tidelog.storage.producer_append import DuplicateBatch, Outcome
-from tidelog.storage.producer_state import CompletedTransaction, ProducerState, ProducerStateConfig
-from tidelog.storage.producer_verification import VerificationGuard
+from tidelog.storage.append.outcome import AppendedBatch, AppendOrigin, Refused
+from tidelog.storage.producers.append import DuplicateBatch, Outcome
+from tidelog.storage.producers.state import CompletedTransaction, ProducerState, ProducerStateConfig
+from tidelog.storage.producers.verification import VerificationGuard
 
 CLIENT, COORDINATOR, REPLICATION = AppendOrigin.CLIENT, AppendOrigin.COORDINATOR, AppendOrigin.REPLICATION
 MAX_SEQUENCE = 2**31 - 1

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 
+from tidelog.ports.files import Ticket
 from tidelog.records.batch import batches
 from tidelog.records.builder import BatchBuilder, BatchOptions
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.appended import AppendedBatch
-from tidelog.storage.descriptors import Descriptors
-from tidelog.storage.segment import IndexSettings, Segment
-from tidelog.storage.segment_files import SegmentFiles
+from tidelog.storage.append.outcome import AppendedBatch
+from tidelog.storage.segment.descriptors import Descriptors
+from tidelog.storage.segment.files import SegmentFiles
+from tidelog.storage.segment.segment import IndexSettings, Segment
 
 DIRECTORY = "/disk/t-0"
 SETTINGS = IndexSettings(interval_bytes=200, max_bytes=1 << 20)
@@ -81,3 +82,10 @@ def fill(
 def contents(fs: SimFileSystem, name: str) -> bytes:
     path = f"{DIRECTORY}/{name}"
     return Descriptors(fs).open(path).read_at(0, fs.stat(path).size)
+
+
+def begun(segment: Segment) -> list[Ticket]:
+    """The tickets of a flush."""
+    tickets: list[Ticket] = []
+    segment.begin_flush(tickets)
+    return tickets

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tidelog.storage.checkpoints import EpochEntry, decode_epochs
-from tidelog.storage.leader_epochs import LeaderEpochs
+from tidelog.storage.checkpoints.text import EpochEntry, decode_epochs
+from tidelog.storage.log.leader_epochs import LeaderEpochs
 
 TRANSCRIPT = Path(__file__).parent / "golden" / "epoch_transcript.jsonl.gz"
 

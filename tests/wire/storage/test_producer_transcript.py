@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tidelog.records.control import EndTransactionMarker
-from tidelog.storage.appended import AppendedBatch, AppendOrigin, Refused
-from tidelog.storage.producer_append import DuplicateBatch
-from tidelog.storage.producer_snapshot import decode_snapshot, encode_snapshot
-from tidelog.storage.producer_state import ProducerState, ProducerStateConfig
-from tidelog.storage.producer_verification import VerificationGuard
+from tidelog.storage.append.outcome import AppendedBatch, AppendOrigin, Refused
+from tidelog.storage.producers.append import DuplicateBatch
+from tidelog.storage.producers.snapshot import decode_snapshot, encode_snapshot
+from tidelog.storage.producers.state import ProducerState, ProducerStateConfig
+from tidelog.storage.producers.verification import VerificationGuard
 
 TRANSCRIPT = Path(__file__).parent / "golden" / "producer_transcript.jsonl.gz"
 Step = list[Any]

@@ -3,7 +3,7 @@
 Settings of one subscription to the metrics that clients push (KIP-714).
 """
 
-from tidelog.config import forms
+from tidelog.config import forms, unserved
 from tidelog.config.kinds import INT, LIST
 from tidelog.config.setting import Scope, setting
 from tidelog.config.units import HOUR_MS, MINUTE_MS
@@ -16,6 +16,7 @@ METRICS = setting(
     "The metrics to push, by prefix of their names; `*` is all of them, empty is none.",
     validator=entries(empty=True),
     scope=Scope.CLIENT_METRICS,
+    refused=unserved.NO_CLIENT_TELEMETRY,
 )
 
 INTERVAL_MS = setting(
@@ -28,6 +29,7 @@ INTERVAL_MS = setting(
     differs=(
         "Out of range is refused with the value itself; Apache's table of settings has no limits and checks them apart."
     ),
+    refused=unserved.NO_CLIENT_TELEMETRY,
 )
 
 MATCH = setting(
@@ -39,4 +41,5 @@ MATCH = setting(
     "client_source_address, client_source_port.",
     validator=forms.MATCH_PATTERNS,
     scope=Scope.CLIENT_METRICS,
+    refused=unserved.NO_CLIENT_TELEMETRY,
 )

@@ -3,7 +3,7 @@
 Settings of one group. Each falls back to the broker setting named beside it, whose limits bound it.
 """
 
-from tidelog.config import forms
+from tidelog.config import forms, unserved
 from tidelog.config.kinds import BOOLEAN, INT, STRING
 from tidelog.config.setting import Scope, Synonym, setting
 from tidelog.config.settings import groups, share, streams
@@ -48,6 +48,7 @@ SHARE_SESSION_TIMEOUT_MS = setting(
     validator=at_least(1),
     scope=Scope.GROUP,
     synonyms=(Synonym(share.GROUP_SHARE_SESSION_TIMEOUT_MS),),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_HEARTBEAT_INTERVAL_MS = setting(
@@ -58,6 +59,7 @@ SHARE_HEARTBEAT_INTERVAL_MS = setting(
     validator=at_least(1),
     scope=Scope.GROUP,
     synonyms=(Synonym(share.GROUP_SHARE_HEARTBEAT_INTERVAL_MS),),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_ASSIGNMENT_INTERVAL_MS = setting(
@@ -68,6 +70,7 @@ SHARE_ASSIGNMENT_INTERVAL_MS = setting(
     validator=at_least(0),
     scope=Scope.GROUP,
     synonyms=(Synonym(share.GROUP_SHARE_ASSIGNMENT_INTERVAL_MS),),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_RECORD_LOCK_DURATION_MS = setting(
@@ -78,6 +81,7 @@ SHARE_RECORD_LOCK_DURATION_MS = setting(
     validator=at_least(SECOND_MS),
     scope=Scope.GROUP,
     synonyms=(Synonym(share.GROUP_SHARE_RECORD_LOCK_DURATION_MS),),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_DELIVERY_COUNT_LIMIT = setting(
@@ -88,6 +92,7 @@ SHARE_DELIVERY_COUNT_LIMIT = setting(
     validator=at_least(2),
     scope=Scope.GROUP,
     synonyms=(Synonym(share.GROUP_SHARE_DELIVERY_COUNT_LIMIT),),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_PARTITION_MAX_RECORD_LOCKS = setting(
@@ -98,6 +103,7 @@ SHARE_PARTITION_MAX_RECORD_LOCKS = setting(
     validator=at_least(100),
     scope=Scope.GROUP,
     synonyms=(Synonym(share.GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS),),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_AUTO_OFFSET_RESET = setting(
@@ -108,6 +114,7 @@ SHARE_AUTO_OFFSET_RESET = setting(
     "ISO 8601 duration before now.",
     validator=forms.AUTO_OFFSET_RESET,
     scope=Scope.GROUP,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_ISOLATION_LEVEL = setting(
@@ -118,6 +125,7 @@ SHARE_ISOLATION_LEVEL = setting(
     "(`read_uncommitted`) or not (`read_committed`).",
     validator=one_of("read_committed", "read_uncommitted"),
     scope=Scope.GROUP,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_RENEW_ACKNOWLEDGE_ENABLE = setting(
@@ -126,6 +134,7 @@ SHARE_RENEW_ACKNOWLEDGE_ENABLE = setting(
     True,
     "Whether a consumer may renew its lock on a record.",
     scope=Scope.GROUP,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 STREAMS_SESSION_TIMEOUT_MS = setting(
@@ -136,7 +145,7 @@ STREAMS_SESSION_TIMEOUT_MS = setting(
     validator=at_least(1),
     scope=Scope.GROUP,
     synonyms=(Synonym(streams.GROUP_STREAMS_SESSION_TIMEOUT_MS),),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 STREAMS_HEARTBEAT_INTERVAL_MS = setting(
@@ -147,7 +156,7 @@ STREAMS_HEARTBEAT_INTERVAL_MS = setting(
     validator=at_least(1),
     scope=Scope.GROUP,
     synonyms=(Synonym(streams.GROUP_STREAMS_HEARTBEAT_INTERVAL_MS),),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 STREAMS_ASSIGNMENT_INTERVAL_MS = setting(
@@ -158,7 +167,7 @@ STREAMS_ASSIGNMENT_INTERVAL_MS = setting(
     validator=at_least(0),
     scope=Scope.GROUP,
     synonyms=(Synonym(streams.GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS),),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 STREAMS_INITIAL_REBALANCE_DELAY_MS = setting(
@@ -169,7 +178,7 @@ STREAMS_INITIAL_REBALANCE_DELAY_MS = setting(
     validator=at_least(0),
     scope=Scope.GROUP,
     synonyms=(Synonym(streams.GROUP_STREAMS_INITIAL_REBALANCE_DELAY_MS),),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 STREAMS_NUM_STANDBY_REPLICAS = setting(
@@ -180,5 +189,5 @@ STREAMS_NUM_STANDBY_REPLICAS = setting(
     validator=at_least(0),
     scope=Scope.GROUP,
     synonyms=(Synonym(streams.GROUP_STREAMS_NUM_STANDBY_REPLICAS),),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )

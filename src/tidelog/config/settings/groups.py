@@ -3,7 +3,7 @@
 Group coordinators (classic and KIP-848) and the offsets topic.
 """
 
-from tidelog.config import forms
+from tidelog.config import forms, unserved
 from tidelog.config.kinds import INT, LIST, LONG, SHORT, STRING
 from tidelog.config.setting import Importance, Scope, setting
 from tidelog.config.units import INT_MAX, KIB, MIB, MINUTE_MS, SECOND_MS
@@ -15,6 +15,7 @@ GROUP_COORDINATOR_REBALANCE_PROTOCOLS = setting(
     ("classic", "consumer", "streams"),
     "The group protocols that are served. `classic` cannot be turned off.",
     validator=all_of("consumer", "classic", "share", "streams", empty=False),
+    differs="`streams` is in the list because it is in Kafka's; streams groups are not served. `share` is refused.",
 )
 
 GROUP_INITIAL_REBALANCE_DELAY_MS = setting(
@@ -153,7 +154,7 @@ GROUP_COORDINATOR_APPEND_LINGER_MS = setting(
     -1,
     "How long a coordinator gathers records before it writes them as one batch. -1: decided from the load.",
     validator=at_least(-1),
-    differs=("One turn of the event loop is already one batch; a positive value adds its wait on top."),
+    harmless="One turn of the event loop is already one batch, and no write waits for more.",
 )
 
 GROUP_COORDINATOR_CACHED_BUFFER_MAX_BYTES = setting(
@@ -163,6 +164,7 @@ GROUP_COORDINATOR_CACHED_BUFFER_MAX_BYTES = setting(
     "The largest write buffer that a coordinator keeps for the next batch.",
     validator=at_least(512 * KIB),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_A_BUFFER,
 )
 
 GROUP_COORDINATOR_THREADS = setting(
@@ -172,7 +174,7 @@ GROUP_COORDINATOR_THREADS = setting(
     "Threads that run group coordinators.",
     validator=at_least(1),
     importance=Importance.HIGH,
-    no_effect="Coordinators run in the node's one event loop.",
+    harmless=unserved.OF_THREADS,
 )
 
 GROUP_COORDINATOR_BACKGROUND_THREADS = setting(
@@ -182,7 +184,7 @@ GROUP_COORDINATOR_BACKGROUND_THREADS = setting(
     "Threads for a coordinator's long work.",
     validator=at_least(1),
     importance=Importance.HIGH,
-    no_effect="Long work is cut into slices of the event loop.",
+    harmless=unserved.OF_THREADS,
 )
 
 OFFSETS_TOPIC_NUM_PARTITIONS = setting(
@@ -229,6 +231,7 @@ OFFSETS_LOAD_BUFFER_SIZE = setting(
     "The bytes read at a time while a coordinator loads its partition.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless=unserved.OF_A_BUFFER,
 )
 
 OFFSETS_RETENTION_MINUTES = setting(
@@ -256,6 +259,7 @@ OFFSETS_COMMIT_TIMEOUT_MS = setting(
     "How long a commit may wait for its replicas.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless="A commit waits for no other replica, as there is none, and is answered once it is in the log.",
 )
 
 OFFSET_METADATA_MAX_BYTES = setting(

@@ -1,8 +1,9 @@
 """Kerberos and OAuth.
 
-Mechanisms that are not served. The settings are known, so that a file that carries them still loads.
+Mechanisms that are not served.
 """
 
+from tidelog.config import unserved
 from tidelog.config.kinds import BOOLEAN, CLASS, DOUBLE, INT, LIST, LONG, PASSWORD, SHORT, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
 from tidelog.config.units import HOUR_MS, SECOND_MS
@@ -13,8 +14,8 @@ SASL_KERBEROS_SERVICE_NAME = optional(
     STRING,
     "The Kerberos service name of brokers.",
     scope=Scope.PER_BROKER,
-    no_effect="GSSAPI is not served.",
     per_listener=True,
+    refused=unserved.NO_SASL,
 )
 
 SASL_KERBEROS_KINIT_CMD = setting(
@@ -23,8 +24,8 @@ SASL_KERBEROS_KINIT_CMD = setting(
     "/usr/bin/kinit",
     "The `kinit` program.",
     scope=Scope.PER_BROKER,
-    no_effect="GSSAPI is not served.",
     per_listener=True,
+    refused=unserved.NO_SASL,
 )
 
 SASL_KERBEROS_TICKET_RENEW_WINDOW_FACTOR = setting(
@@ -33,8 +34,8 @@ SASL_KERBEROS_TICKET_RENEW_WINDOW_FACTOR = setting(
     0.8,
     "When to renew a ticket, as a share of its life.",
     scope=Scope.PER_BROKER,
-    no_effect="GSSAPI is not served.",
     per_listener=True,
+    refused=unserved.NO_SASL,
 )
 
 SASL_KERBEROS_TICKET_RENEW_JITTER = setting(
@@ -43,8 +44,8 @@ SASL_KERBEROS_TICKET_RENEW_JITTER = setting(
     0.05,
     "The random share added to that time.",
     scope=Scope.PER_BROKER,
-    no_effect="GSSAPI is not served.",
     per_listener=True,
+    refused=unserved.NO_SASL,
 )
 
 SASL_KERBEROS_MIN_TIME_BEFORE_RELOGIN = setting(
@@ -53,8 +54,8 @@ SASL_KERBEROS_MIN_TIME_BEFORE_RELOGIN = setting(
     60_000,
     "The least time between two logins.",
     scope=Scope.PER_BROKER,
-    no_effect="GSSAPI is not served.",
     per_listener=True,
+    refused=unserved.NO_SASL,
 )
 
 SASL_KERBEROS_PRINCIPAL_TO_LOCAL_RULES = setting(
@@ -64,8 +65,8 @@ SASL_KERBEROS_PRINCIPAL_TO_LOCAL_RULES = setting(
     "Rules that turn a Kerberos principal into a name.",
     validator=entries(empty=True),
     scope=Scope.PER_BROKER,
-    no_effect="GSSAPI is not served.",
     per_listener=True,
+    refused=unserved.NO_SASL,
 )
 
 SASL_LOGIN_REFRESH_WINDOW_FACTOR = setting(
@@ -74,8 +75,8 @@ SASL_LOGIN_REFRESH_WINDOW_FACTOR = setting(
     0.8,
     "When to refresh a token, as a share of its life.",
     scope=Scope.PER_BROKER,
-    no_effect="OAUTHBEARER is not served.",
     per_listener=True,
+    refused=unserved.NO_SASL,
 )
 
 SASL_LOGIN_REFRESH_WINDOW_JITTER = setting(
@@ -84,8 +85,8 @@ SASL_LOGIN_REFRESH_WINDOW_JITTER = setting(
     0.05,
     "The random share added to that time.",
     scope=Scope.PER_BROKER,
-    no_effect="OAUTHBEARER is not served.",
     per_listener=True,
+    refused=unserved.NO_SASL,
 )
 
 SASL_LOGIN_REFRESH_MIN_PERIOD_SECONDS = setting(
@@ -94,8 +95,8 @@ SASL_LOGIN_REFRESH_MIN_PERIOD_SECONDS = setting(
     60,
     "The least time between two refreshes.",
     scope=Scope.PER_BROKER,
-    no_effect="OAUTHBEARER is not served.",
     per_listener=True,
+    refused=unserved.NO_SASL,
 )
 
 SASL_LOGIN_REFRESH_BUFFER_SECONDS = setting(
@@ -104,8 +105,8 @@ SASL_LOGIN_REFRESH_BUFFER_SECONDS = setting(
     300,
     "How long before its end a token is refreshed.",
     scope=Scope.PER_BROKER,
-    no_effect="OAUTHBEARER is not served.",
     per_listener=True,
+    refused=unserved.NO_SASL,
 )
 
 SASL_LOGIN_CONNECT_TIMEOUT_MS = optional(
@@ -113,7 +114,7 @@ SASL_LOGIN_CONNECT_TIMEOUT_MS = optional(
     INT,
     "How long to wait for a connection to the token server.",
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_LOGIN_READ_TIMEOUT_MS = optional(
@@ -121,7 +122,7 @@ SASL_LOGIN_READ_TIMEOUT_MS = optional(
     INT,
     "How long to wait for the token server's answer.",
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_LOGIN_RETRY_BACKOFF_MS = setting(
@@ -130,7 +131,7 @@ SASL_LOGIN_RETRY_BACKOFF_MS = setting(
     100,
     "The pause before the token server is asked again, at first.",
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_LOGIN_RETRY_BACKOFF_MAX_MS = setting(
@@ -139,14 +140,14 @@ SASL_LOGIN_RETRY_BACKOFF_MAX_MS = setting(
     10 * SECOND_MS,
     "That pause grows up to this.",
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_JWKS_ENDPOINT_URL = optional(
     "sasl.oauthbearer.jwks.endpoint.url",
     STRING,
     "Where the keys that sign tokens are found.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS = setting(
@@ -155,7 +156,7 @@ SASL_OAUTHBEARER_JWKS_ENDPOINT_REFRESH_MS = setting(
     HOUR_MS,
     "How often those keys are read again.",
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS = setting(
@@ -164,7 +165,7 @@ SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MS = setting(
     100,
     "The pause before they are read again after a failure, at first.",
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS = setting(
@@ -173,16 +174,14 @@ SASL_OAUTHBEARER_JWKS_ENDPOINT_RETRY_BACKOFF_MAX_MS = setting(
     10 * SECOND_MS,
     "That pause grows up to this.",
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL = optional(
-    "sasl.oauthbearer.token.endpoint.url", STRING, "Where tokens are issued.", no_effect="OAUTHBEARER is not served."
+    "sasl.oauthbearer.token.endpoint.url", STRING, "Where tokens are issued.", refused=unserved.NO_SASL
 )
 
-SASL_OAUTHBEARER_SCOPE = optional(
-    "sasl.oauthbearer.scope", STRING, "The scope to ask for.", no_effect="OAUTHBEARER is not served."
-)
+SASL_OAUTHBEARER_SCOPE = optional("sasl.oauthbearer.scope", STRING, "The scope to ask for.", refused=unserved.NO_SASL)
 
 SASL_OAUTHBEARER_SCOPE_CLAIM_NAME = setting(
     "sasl.oauthbearer.scope.claim.name",
@@ -190,7 +189,7 @@ SASL_OAUTHBEARER_SCOPE_CLAIM_NAME = setting(
     "scope",
     "The claim that carries the scope.",
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_SUB_CLAIM_NAME = setting(
@@ -199,7 +198,7 @@ SASL_OAUTHBEARER_SUB_CLAIM_NAME = setting(
     "sub",
     "The claim that carries the subject.",
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_EXPECTED_AUDIENCE = setting(
@@ -209,7 +208,7 @@ SASL_OAUTHBEARER_EXPECTED_AUDIENCE = setting(
     "Audiences that a token may be for.",
     validator=entries(empty=True),
     importance=Importance.HIGH,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_EXPECTED_ISSUER = optional(
@@ -217,7 +216,7 @@ SASL_OAUTHBEARER_EXPECTED_ISSUER = optional(
     STRING,
     "The issuer that a token must name.",
     importance=Importance.HIGH,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS = setting(
@@ -226,21 +225,21 @@ SASL_OAUTHBEARER_CLOCK_SKEW_SECONDS = setting(
     30,
     "How far clocks may differ.",
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_CLIENT_CREDENTIALS_CLIENT_ID = optional(
     "sasl.oauthbearer.client.credentials.client.id",
     STRING,
     "The client id for the token server.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_CLIENT_CREDENTIALS_CLIENT_SECRET = optional(
     "sasl.oauthbearer.client.credentials.client.secret",
     PASSWORD,
     "The client secret for the token server.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_JWT_RETRIEVER_CLASS = setting(
@@ -248,7 +247,7 @@ SASL_OAUTHBEARER_JWT_RETRIEVER_CLASS = setting(
     CLASS,
     "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
     "A Java class that fetches tokens.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS = setting(
@@ -256,7 +255,7 @@ SASL_OAUTHBEARER_JWT_VALIDATOR_CLASS = setting(
     CLASS,
     "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
     "A Java class that checks tokens.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_ASSERTION_ALGORITHM = setting(
@@ -265,53 +264,53 @@ SASL_OAUTHBEARER_ASSERTION_ALGORITHM = setting(
     "RS256",
     "How an assertion is signed.",
     validator=one_of_ignoring_case("ES256", "RS256"),
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_ASSERTION_FILE = optional(
-    "sasl.oauthbearer.assertion.file", STRING, "A file with a ready assertion.", no_effect="OAUTHBEARER is not served."
+    "sasl.oauthbearer.assertion.file", STRING, "A file with a ready assertion.", refused=unserved.NO_SASL
 )
 
 SASL_OAUTHBEARER_ASSERTION_TEMPLATE_FILE = optional(
     "sasl.oauthbearer.assertion.template.file",
     STRING,
     "A file with a template of assertions.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_ASSERTION_PRIVATE_KEY_FILE = optional(
     "sasl.oauthbearer.assertion.private.key.file",
     STRING,
     "The key that signs assertions.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_ASSERTION_PRIVATE_KEY_PASSPHRASE = optional(
     "sasl.oauthbearer.assertion.private.key.passphrase",
     PASSWORD,
     "The password of that key.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_ASSERTION_CLAIM_AUD = optional(
     "sasl.oauthbearer.assertion.claim.aud",
     STRING,
     "The audience claim of an assertion.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_ASSERTION_CLAIM_ISS = optional(
     "sasl.oauthbearer.assertion.claim.iss",
     STRING,
     "The issuer claim of an assertion.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_ASSERTION_CLAIM_SUB = optional(
     "sasl.oauthbearer.assertion.claim.sub",
     STRING,
     "The subject claim of an assertion.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_ASSERTION_CLAIM_EXP_SECONDS = setting(
@@ -321,7 +320,7 @@ SASL_OAUTHBEARER_ASSERTION_CLAIM_EXP_SECONDS = setting(
     "How long an assertion is valid.",
     validator=between(0, 86_400),
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_ASSERTION_CLAIM_NBF_SECONDS = setting(
@@ -331,7 +330,7 @@ SASL_OAUTHBEARER_ASSERTION_CLAIM_NBF_SECONDS = setting(
     "How long before now an assertion's validity begins.",
     validator=between(0, 3600),
     importance=Importance.LOW,
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )
 
 SASL_OAUTHBEARER_ASSERTION_CLAIM_JTI_INCLUDE = setting(
@@ -339,5 +338,5 @@ SASL_OAUTHBEARER_ASSERTION_CLAIM_JTI_INCLUDE = setting(
     BOOLEAN,
     False,
     "Whether an assertion carries an id of its own.",
-    no_effect="OAUTHBEARER is not served.",
+    refused=unserved.NO_SASL,
 )

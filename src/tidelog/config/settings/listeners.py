@@ -3,7 +3,7 @@
 Where the node listens, what it tells clients to connect to, and the limits of a connection.
 """
 
-from tidelog.config import forms
+from tidelog.config import forms, unserved
 from tidelog.config.kinds import INT, LIST, LONG, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
 from tidelog.config.units import INT_MAX, KIB, MIB, MINUTE_MS, SECOND_MS
@@ -18,6 +18,8 @@ LISTENERS = setting(
     validator=forms.LISTENERS,
     importance=Importance.HIGH,
     scope=Scope.PER_BROKER,
+    restart_only=True,
+    differs="A change takes a restart.",
 )
 
 ADVERTISED_LISTENERS = optional(
@@ -43,7 +45,11 @@ LISTENER_SECURITY_PROTOCOL_MAP = setting(
     validator=forms.PROTOCOL_MAP,
     importance=Importance.LOW,
     scope=Scope.PER_BROKER,
-    differs=("Listed in a fixed order; Apache's default prints the same four pairs in the order of a hash table."),
+    restart_only=True,
+    differs=(
+        "Listed in a fixed order; Apache's default prints the same four pairs in the order of a hash table. A change "
+        "takes a restart."
+    ),
 )
 
 INTER_BROKER_LISTENER_NAME = optional(
@@ -68,6 +74,7 @@ EARLY_START_LISTENERS = optional(
     "Listeners that accept connections before the authorizer is ready. By default, those of the controller.",
     validator=entries(empty=True),
     importance=Importance.HIGH,
+    harmless="All listeners open together; there is no authorizer whose start some of them would have to precede.",
 )
 
 SOCKET_SEND_BUFFER_BYTES = setting(
@@ -76,6 +83,7 @@ SOCKET_SEND_BUFFER_BYTES = setting(
     100 * KIB,
     "The send buffer (SO_SNDBUF) of a server socket. -1: what the operating system chooses.",
     importance=Importance.HIGH,
+    harmless="The kernel sizes the buffers of each connection by itself.",
 )
 
 SOCKET_RECEIVE_BUFFER_BYTES = setting(
@@ -84,6 +92,7 @@ SOCKET_RECEIVE_BUFFER_BYTES = setting(
     100 * KIB,
     "The receive buffer (SO_RCVBUF) of a server socket. -1: what the operating system chooses.",
     importance=Importance.HIGH,
+    harmless="The kernel sizes the buffers of each connection by itself.",
 )
 
 SOCKET_REQUEST_MAX_BYTES = setting(
@@ -101,6 +110,7 @@ SOCKET_LISTEN_BACKLOG_SIZE = setting(
     50,
     "Connections that may wait to be accepted (the backlog of `listen`). The operating system's own limit applies too.",
     validator=at_least(1),
+    harmless="1,024 connections may wait to be accepted, or as many as the kernel allows (`net.core.somaxconn`).",
 )
 
 SOCKET_CONNECTION_SETUP_TIMEOUT_MS = setting(
@@ -108,10 +118,15 @@ SOCKET_CONNECTION_SETUP_TIMEOUT_MS = setting(
     LONG,
     10 * SECOND_MS,
     "How long a new connection to another node may take to be established, at first.",
+    harmless=unserved.OF_REPLICATION,
 )
 
 SOCKET_CONNECTION_SETUP_TIMEOUT_MAX_MS = setting(
-    "socket.connection.setup.timeout.max.ms", LONG, 30 * SECOND_MS, "That time grows with every failure, up to this."
+    "socket.connection.setup.timeout.max.ms",
+    LONG,
+    30 * SECOND_MS,
+    "That time grows with every failure, up to this.",
+    harmless=unserved.OF_REPLICATION,
 )
 
 CONNECTIONS_MAX_IDLE_MS = setting(
@@ -128,6 +143,7 @@ CONNECTION_FAILED_AUTHENTICATION_DELAY_MS = setting(
     "Hold the answer to a failed login for this long, against guessing. Must be below `connections.max.idle.ms`.",
     validator=at_least(0),
     importance=Importance.LOW,
+    harmless="Nobody can log in, and a file that asks for a login is refused.",
 )
 
 MAX_CONNECTIONS = setting(
@@ -168,6 +184,8 @@ MAX_CONNECTION_CREATION_RATE = setting(
     validator=at_least(0),
     scope=Scope.CLUSTER_WIDE,
     per_listener=True,
+    refused="The rate is not limited yet. Take the setting out; `max.connections` and `max.connections.per.ip` are "
+    "enforced.",
 )
 
 QUEUED_MAX_REQUESTS = setting(
@@ -177,6 +195,7 @@ QUEUED_MAX_REQUESTS = setting(
     "Requests read but not yet handled; beyond it, the node stops reading from sockets.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless="Requests are not queued between threads; `queued.max.request.bytes` bounds their memory.",
 )
 
 QUEUED_MAX_REQUEST_BYTES = setting(

@@ -42,6 +42,7 @@ LOG_DIR_FAILURE_TIMEOUT_MS = setting(
     "stops, so that its partitions find another leader.",
     validator=at_least(1),
     importance=Importance.LOW,
+    harmless="The controller runs in this node and hears of a failed directory at once.",
 )
 
 LOG_SEGMENT_BYTES = setting(
@@ -174,7 +175,12 @@ LOG_INDEX_INTERVAL_BYTES = setting(
 )
 
 LOG_PREALLOCATE = setting(
-    "log.preallocate", BOOLEAN, False, "Reserve a segment's full size when it is created.", scope=Scope.CLUSTER_WIDE
+    "log.preallocate",
+    BOOLEAN,
+    False,
+    "Reserve a segment's full size when it is created.",
+    scope=Scope.CLUSTER_WIDE,
+    harmless="A hint to file systems that do badly with growing files; segments grow as they are written.",
 )
 
 LOG_FLUSH_INTERVAL_MESSAGES = setting(
@@ -220,6 +226,7 @@ LOG_FLUSH_START_OFFSET_CHECKPOINT_INTERVAL_MS = setting(
     "How often the log start offset of every partition is written down.",
     validator=at_least(0),
     importance=Importance.HIGH,
+    harmless="Start offsets are written with the recovery points, every `log.flush.offset.checkpoint.interval.ms`.",
 )
 
 LOG_INITIAL_TASK_DELAY_MS = setting(
@@ -230,6 +237,7 @@ LOG_INITIAL_TASK_DELAY_MS = setting(
     validator=at_least(0),
     importance=Importance.LOW,
     internal=True,
+    harmless="The first round of each task comes one interval after the start.",
 )
 
 LOG_MESSAGE_TIMESTAMP_TYPE = setting(
@@ -267,7 +275,7 @@ NUM_RECOVERY_THREADS_PER_DATA_DIR = setting(
     validator=at_least(1),
     importance=Importance.HIGH,
     scope=Scope.CLUSTER_WIDE,
-    differs="Helper processes, not threads, and never more than the machine has cores.",
+    harmless="Directories are recovered one partition after the other.",
 )
 
 LOG_DIR_RESERVED_BYTES = setting(
@@ -276,7 +284,8 @@ LOG_DIR_RESERVED_BYTES = setting(
     256 * MIB,
     "Free space to keep in every log directory. Below it, writes to the partitions of that "
     "directory are refused with KAFKA_STORAGE_ERROR while reads, deletes and compaction go on; "
-    "above it again, writes resume by themselves. 0: none.",
+    "above it again, writes resume by themselves. Committed offsets, the state of transactions and "
+    "their markers may use it. 0: none.",
     validator=at_least(0),
     importance=Importance.HIGH,
     differs="Ours; Kafka has no such setting. A full disk must cost the topics that fill it, never the "

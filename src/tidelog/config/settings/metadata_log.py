@@ -74,6 +74,7 @@ METADATA_MAX_IDLE_INTERVAL_MS = setting(
     "that followers see its progress. 0: never.",
     validator=at_least(0),
     importance=Importance.LOW,
+    harmless="No-op records keep lagging observers visible, and a node has no observers yet.",
 )
 
 INTERNAL_METADATA_LOG_SEGMENT_BYTES = optional(
@@ -100,4 +101,5 @@ INTERNAL_METADATA_DELETE_DELAY_MILLIS = setting(
     "How long a deleted metadata file keeps lying under its `.deleted` name. Only for testing.",
     importance=Importance.LOW,
     internal=True,
+    harmless="Files of the metadata log that are no longer needed go after a minute, which is the default.",
 )

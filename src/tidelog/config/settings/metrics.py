@@ -3,6 +3,7 @@
 What the node measures about itself, and what clients send about themselves.
 """
 
+from tidelog.config import unserved
 from tidelog.config.endpoints import parse_address
 from tidelog.config.kinds import INT, LIST, LONG, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
@@ -30,7 +31,13 @@ METRICS_LISTENER = optional(
 )
 
 METRICS_NUM_SAMPLES = setting(
-    "metrics.num.samples", INT, 2, "Samples kept for a rate.", validator=at_least(1), importance=Importance.LOW
+    "metrics.num.samples",
+    INT,
+    2,
+    "Samples kept for a rate.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+    harmless=unserved.OF_JAVA_METRICS,
 )
 
 METRICS_SAMPLE_WINDOW_MS = setting(
@@ -40,6 +47,7 @@ METRICS_SAMPLE_WINDOW_MS = setting(
     "The length of each sample.",
     validator=at_least(1),
     importance=Importance.LOW,
+    harmless=unserved.OF_JAVA_METRICS,
 )
 
 METRICS_RECORDING_LEVEL = setting(
@@ -49,7 +57,7 @@ METRICS_RECORDING_LEVEL = setting(
     "How much is measured: INFO, DEBUG or TRACE.",
     validator=one_of_ignoring_case("INFO", "DEBUG", "TRACE"),
     importance=Importance.LOW,
-    differs=("A level that does not exist is refused at once, not when the first metric is made."),
+    harmless=unserved.OF_JAVA_METRICS,
 )
 
 TELEMETRY_MAX_BYTES = setting(
@@ -59,6 +67,7 @@ TELEMETRY_MAX_BYTES = setting(
     "The largest set of metrics that a client may push at once, after compression.",
     validator=at_least(1),
     importance=Importance.LOW,
+    harmless=unserved.OF_CLIENT_TELEMETRY,
 )
 
 METRIC_REPORTERS = setting(
@@ -69,7 +78,7 @@ METRIC_REPORTERS = setting(
     validator=entries(empty=True),
     importance=Importance.LOW,
     scope=Scope.CLUSTER_WIDE,
-    no_effect="There is no JVM to load them into; metrics are offered by the node itself.",
+    harmless=unserved.OF_JAVA_METRICS,
 )
 
 KAFKA_METRICS_REPORTERS = setting(
@@ -79,7 +88,7 @@ KAFKA_METRICS_REPORTERS = setting(
     "Java classes that report the older metrics.",
     validator=entries(empty=True),
     importance=Importance.LOW,
-    no_effect="There is no JVM to load them into; metrics are offered by the node itself.",
+    harmless=unserved.OF_JAVA_METRICS,
 )
 
 KAFKA_METRICS_POLLING_INTERVAL_SECS = setting(
@@ -89,5 +98,5 @@ KAFKA_METRICS_POLLING_INTERVAL_SECS = setting(
     "How often those reporters poll.",
     validator=at_least(1),
     importance=Importance.LOW,
-    no_effect="There is no JVM to load them into; metrics are offered by the node itself.",
+    harmless=unserved.OF_JAVA_METRICS,
 )

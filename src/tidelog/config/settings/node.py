@@ -3,7 +3,7 @@
 Who this node is, what it does in the cluster, and how it starts and stops.
 """
 
-from tidelog.config import forms
+from tidelog.config import unserved
 from tidelog.config.kinds import BOOLEAN, INT, LIST, LONG, STRING
 from tidelog.config.setting import Importance, Scope, optional, required, setting
 from tidelog.config.units import LONG_MAX, MINUTE_MS, SECOND_MS
@@ -15,6 +15,7 @@ PROCESS_ROLES = required(
     "What this node is: `broker`, `controller`, or both in one process.",
     validator=all_of("broker", "controller", empty=False),
     importance=Importance.HIGH,
+    differs="Both are needed: a node is a cluster of its own yet, and does not start as one of them alone.",
 )
 
 NODE_ID = required(
@@ -54,6 +55,7 @@ INITIAL_BROKER_REGISTRATION_TIMEOUT_MS = setting(
     INT,
     MINUTE_MS,
     "How long a starting broker tries to register with the controller before it gives up and exits.",
+    harmless="The controller runs in this node, which waits for it.",
 )
 
 CONTROLLED_SHUTDOWN_ENABLE = setting(
@@ -61,6 +63,7 @@ CONTROLLED_SHUTDOWN_ENABLE = setting(
     BOOLEAN,
     True,
     "Hand leaderships to other brokers before stopping, so that clients see no gap.",
+    harmless="A node always stops in order, unless it is killed.",
 )
 
 SERVER_MAX_STARTUP_TIME_MS = setting(
@@ -70,6 +73,7 @@ SERVER_MAX_STARTUP_TIME_MS = setting(
     "The longest a start may take before the node gives up.",
     validator=at_least(0),
     internal=True,
+    harmless="A start takes as long as the recovery of the logs does, and says how far it is.",
 )
 
 DELETE_TOPIC_ENABLE = setting(
@@ -103,6 +107,7 @@ UNSTABLE_API_VERSIONS_ENABLE = setting(
     "Offer API versions that are still being designed. Only for testing.",
     importance=Importance.HIGH,
     internal=True,
+    harmless="There are no unstable versions here to be turned on.",
 )
 
 UNSTABLE_FEATURE_VERSIONS_ENABLE = setting(
@@ -112,6 +117,7 @@ UNSTABLE_FEATURE_VERSIONS_ENABLE = setting(
     "Offer feature levels that are still being designed. Only for testing.",
     importance=Importance.HIGH,
     internal=True,
+    harmless="There are no unstable versions here to be turned on.",
 )
 
 CONFIG_PROVIDERS = setting(
@@ -119,11 +125,7 @@ CONFIG_PROVIDERS = setting(
     LIST,
     (),
     "Names of the providers that fill in `${provider:path:key}` placeholders.",
-    validator=forms.NO_PROVIDERS,
     importance=Importance.LOW,
     scope=Scope.CLUSTER_WIDE,
-    differs=(
-        "Providers are Java classes, which cannot be loaded here. A file that names one is "
-        "refused rather than run with a placeholder for a password."
-    ),
+    refused=unserved.NO_CONFIG_PROVIDERS,
 )

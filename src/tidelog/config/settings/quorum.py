@@ -3,7 +3,7 @@
 The KRaft voters that agree on the cluster's metadata.
 """
 
-from tidelog.config import forms
+from tidelog.config import forms, unserved
 from tidelog.config.kinds import BOOLEAN, INT, LIST, LONG, STRING
 from tidelog.config.setting import Importance, required, setting
 from tidelog.config.units import MIB, MINUTE_MS, SECOND_MS
@@ -43,6 +43,7 @@ CONTROLLER_QUORUM_AUTO_JOIN_ENABLE = setting(
     False,
     "A controller that is not a voter adds itself to the voters at start. Needs a quorum with dynamic voters.",
     importance=Importance.LOW,
+    refused=unserved.NO_JOINING,
 )
 
 CONTROLLER_QUORUM_ELECTION_TIMEOUT_MS = setting(
@@ -61,6 +62,7 @@ CONTROLLER_QUORUM_ELECTION_BACKOFF_MAX_MS = setting(
     "The longest random wait before another election after a failed one, so that candidates do not collide for ever.",
     validator=at_least(0),
     importance=Importance.HIGH,
+    harmless=unserved.OF_A_QUORUM,
 )
 
 CONTROLLER_QUORUM_FETCH_TIMEOUT_MS = setting(
@@ -71,6 +73,7 @@ CONTROLLER_QUORUM_FETCH_TIMEOUT_MS = setting(
     "leader that has not been fetched from by a majority for this long resigns.",
     validator=at_least(0),
     importance=Importance.HIGH,
+    harmless=unserved.OF_A_QUORUM,
 )
 
 CONTROLLER_QUORUM_FETCH_MAX_BYTES = setting(
@@ -80,6 +83,7 @@ CONTROLLER_QUORUM_FETCH_MAX_BYTES = setting(
     "The most bytes of metadata log that one Fetch asks for.",
     validator=at_least(1),
     importance=Importance.LOW,
+    harmless=unserved.OF_A_QUORUM,
 )
 
 CONTROLLER_QUORUM_FETCH_SNAPSHOT_MAX_BYTES = setting(
@@ -89,6 +93,7 @@ CONTROLLER_QUORUM_FETCH_SNAPSHOT_MAX_BYTES = setting(
     "The most bytes of a metadata snapshot that one FetchSnapshot asks for.",
     validator=at_least(1),
     importance=Importance.LOW,
+    harmless=unserved.OF_A_QUORUM,
 )
 
 CONTROLLER_QUORUM_APPEND_LINGER_MS = setting(
@@ -97,6 +102,7 @@ CONTROLLER_QUORUM_APPEND_LINGER_MS = setting(
     25,
     "How long the leader gathers metadata records before it writes them as one batch.",
     validator=at_least(0),
+    harmless=unserved.OF_A_QUORUM,
 )
 
 CONTROLLER_QUORUM_REQUEST_TIMEOUT_MS = setting(
@@ -105,6 +111,7 @@ CONTROLLER_QUORUM_REQUEST_TIMEOUT_MS = setting(
     2 * SECOND_MS,
     "How long a request between quorum members may take before it is tried again.",
     validator=at_least(0),
+    harmless=unserved.OF_A_QUORUM,
 )
 
 CONTROLLER_QUORUM_RETRY_BACKOFF_MS = setting(
@@ -114,10 +121,15 @@ CONTROLLER_QUORUM_RETRY_BACKOFF_MS = setting(
     "The pause before a failed request between quorum members is tried again.",
     validator=at_least(0),
     importance=Importance.LOW,
+    harmless=unserved.OF_A_QUORUM,
 )
 
 CONTROLLER_SOCKET_TIMEOUT_MS = setting(
-    "controller.socket.timeout.ms", INT, 30 * SECOND_MS, "How long a request from a broker to the controller may take."
+    "controller.socket.timeout.ms",
+    INT,
+    30 * SECOND_MS,
+    "How long a request from a broker to the controller may take.",
+    harmless=unserved.OF_A_QUORUM,
 )
 
 SASL_MECHANISM_CONTROLLER_PROTOCOL = setting(
@@ -126,6 +138,7 @@ SASL_MECHANISM_CONTROLLER_PROTOCOL = setting(
     "GSSAPI",
     "The SASL mechanism by which nodes log in to controllers.",
     importance=Importance.HIGH,
+    refused=unserved.NO_SASL,
 )
 
 CONTROLLER_PERFORMANCE_SAMPLE_PERIOD_MS = setting(
@@ -135,6 +148,7 @@ CONTROLLER_PERFORMANCE_SAMPLE_PERIOD_MS = setting(
     "The period over which the controller samples how long its events take.",
     validator=at_least(100),
     internal=True,
+    harmless=unserved.OF_JAVA_METRICS,
 )
 
 CONTROLLER_PERFORMANCE_ALWAYS_LOG_THRESHOLD_MS = setting(
@@ -144,4 +158,5 @@ CONTROLLER_PERFORMANCE_ALWAYS_LOG_THRESHOLD_MS = setting(
     "A controller event that takes longer than this is always logged.",
     validator=at_least(0),
     internal=True,
+    harmless=unserved.OF_JAVA_METRICS,
 )

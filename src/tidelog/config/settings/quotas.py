@@ -3,18 +3,30 @@
 The windows over which rates are measured, and rates that are set on a running cluster.
 """
 
-from tidelog.config import forms
+from tidelog.config import unserved
 from tidelog.config.kinds import CLASS, INT, LONG
 from tidelog.config.setting import Importance, Scope, optional, setting
 from tidelog.config.units import LONG_MAX
 from tidelog.config.validators import at_least
 
 QUOTA_WINDOW_NUM = setting(
-    "quota.window.num", INT, 11, "Samples kept for client quotas.", validator=at_least(1), importance=Importance.LOW
+    "quota.window.num",
+    INT,
+    11,
+    "Samples kept for client quotas.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+    refused=unserved.NO_QUOTAS,
 )
 
 QUOTA_WINDOW_SIZE_SECONDS = setting(
-    "quota.window.size.seconds", INT, 1, "The length of each sample.", validator=at_least(1), importance=Importance.LOW
+    "quota.window.size.seconds",
+    INT,
+    1,
+    "The length of each sample.",
+    validator=at_least(1),
+    importance=Importance.LOW,
+    refused=unserved.NO_QUOTAS,
 )
 
 CONTROLLER_QUOTA_WINDOW_NUM = setting(
@@ -24,6 +36,7 @@ CONTROLLER_QUOTA_WINDOW_NUM = setting(
     "Samples kept for the quota of topic creations and deletions.",
     validator=at_least(1),
     importance=Importance.LOW,
+    refused=unserved.NO_QUOTAS,
 )
 
 CONTROLLER_QUOTA_WINDOW_SIZE_SECONDS = setting(
@@ -33,6 +46,7 @@ CONTROLLER_QUOTA_WINDOW_SIZE_SECONDS = setting(
     "The length of each sample.",
     validator=at_least(1),
     importance=Importance.LOW,
+    refused=unserved.NO_QUOTAS,
 )
 
 REPLICATION_QUOTA_WINDOW_NUM = setting(
@@ -42,6 +56,7 @@ REPLICATION_QUOTA_WINDOW_NUM = setting(
     "Samples kept for throttled replication.",
     validator=at_least(1),
     importance=Importance.LOW,
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = setting(
@@ -51,6 +66,7 @@ REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = setting(
     "The length of each sample.",
     validator=at_least(1),
     importance=Importance.LOW,
+    harmless=unserved.OF_REPLICATION,
 )
 
 ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_NUM = setting(
@@ -60,6 +76,7 @@ ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_NUM = setting(
     "Samples kept for moves between log directories.",
     validator=at_least(1),
     importance=Importance.LOW,
+    harmless="A move between directories is paced evenly, without windows.",
 )
 
 ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = setting(
@@ -69,6 +86,7 @@ ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = setting(
     "The length of each sample.",
     validator=at_least(1),
     importance=Importance.LOW,
+    harmless="A move between directories is paced evenly, without windows.",
 )
 
 LEADER_REPLICATION_THROTTLED_RATE = setting(
@@ -79,6 +97,7 @@ LEADER_REPLICATION_THROTTLED_RATE = setting(
     validator=at_least(0),
     scope=Scope.CLUSTER_WIDE,
     dynamic_only=True,
+    harmless=unserved.OF_REPLICATION,
 )
 
 FOLLOWER_REPLICATION_THROTTLED_RATE = setting(
@@ -89,6 +108,7 @@ FOLLOWER_REPLICATION_THROTTLED_RATE = setting(
     validator=at_least(0),
     scope=Scope.CLUSTER_WIDE,
     dynamic_only=True,
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND = setting(
@@ -105,7 +125,6 @@ CLIENT_QUOTA_CALLBACK_CLASS = optional(
     "client.quota.callback.class",
     CLASS,
     "A Java class that decides quotas.",
-    validator=forms.NO_JAVA_CLASS,
     importance=Importance.LOW,
-    differs="Refused: ignoring it would lift limits that someone relies on.",
+    refused=unserved.NO_QUOTAS,
 )

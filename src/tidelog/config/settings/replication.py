@@ -3,7 +3,7 @@
 Leaders, followers and who counts as in sync.
 """
 
-from tidelog.config import forms
+from tidelog.config import forms, unserved
 from tidelog.config.kinds import BOOLEAN, INT, LONG, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
 from tidelog.config.units import KIB, MIB, MINUTE_MS, SECOND_MS
@@ -35,6 +35,7 @@ UNCLEAN_LEADER_ELECTION_INTERVAL_MS = setting(
     "How often the controller looks for partitions that need such an election.",
     validator=at_least(1),
     internal=True,
+    harmless=unserved.OF_REPLICATION,
 )
 
 AUTO_LEADER_REBALANCE_ENABLE = setting(
@@ -43,6 +44,7 @@ AUTO_LEADER_REBALANCE_ENABLE = setting(
     True,
     "Give leadership back to the preferred replica when it is in sync again.",
     importance=Importance.HIGH,
+    harmless=unserved.OF_REPLICATION,
 )
 
 LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS = setting(
@@ -52,6 +54,7 @@ LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS = setting(
     "How often to look for leaders that are not the preferred replica.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICA_LAG_TIME_MAX_MS = setting(
@@ -60,6 +63,7 @@ REPLICA_LAG_TIME_MAX_MS = setting(
     30 * SECOND_MS,
     "A follower that has not caught up with the leader for this long leaves the ISR.",
     importance=Importance.HIGH,
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICA_FETCH_MAX_BYTES = setting(
@@ -68,6 +72,7 @@ REPLICA_FETCH_MAX_BYTES = setting(
     MIB,
     "The bytes of one partition that a follower asks for in one Fetch. A larger batch is still sent whole.",
     validator=at_least(0),
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICA_FETCH_RESPONSE_MAX_BYTES = setting(
@@ -76,6 +81,7 @@ REPLICA_FETCH_RESPONSE_MAX_BYTES = setting(
     10 * MIB,
     "The bytes of all partitions that a follower asks for in one Fetch.",
     validator=at_least(0),
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICA_FETCH_MIN_BYTES = setting(
@@ -84,6 +90,7 @@ REPLICA_FETCH_MIN_BYTES = setting(
     1,
     "The bytes for which a leader lets a follower's Fetch wait.",
     importance=Importance.HIGH,
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICA_FETCH_WAIT_MAX_MS = setting(
@@ -93,10 +100,16 @@ REPLICA_FETCH_WAIT_MAX_MS = setting(
     "The longest that a leader lets a follower's Fetch wait. At most "
     "`replica.lag.time.max.ms`, or quiet partitions would leave the ISR.",
     importance=Importance.HIGH,
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICA_FETCH_BACKOFF_MS = setting(
-    "replica.fetch.backoff.ms", INT, SECOND_MS, "The pause after a failed Fetch of a partition.", validator=at_least(0)
+    "replica.fetch.backoff.ms",
+    INT,
+    SECOND_MS,
+    "The pause after a failed Fetch of a partition.",
+    validator=at_least(0),
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICA_SOCKET_TIMEOUT_MS = setting(
@@ -105,6 +118,7 @@ REPLICA_SOCKET_TIMEOUT_MS = setting(
     30 * SECOND_MS,
     "How long a follower's Fetch may take in all. At least `replica.fetch.wait.max.ms`.",
     importance=Importance.HIGH,
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICA_SOCKET_RECEIVE_BUFFER_BYTES = setting(
@@ -113,6 +127,7 @@ REPLICA_SOCKET_RECEIVE_BUFFER_BYTES = setting(
     64 * KIB,
     "The receive buffer of a follower's connection. -1: what the operating system chooses.",
     importance=Importance.HIGH,
+    harmless=unserved.OF_REPLICATION,
 )
 
 REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS = setting(
@@ -121,6 +136,7 @@ REPLICA_HIGH_WATERMARK_CHECKPOINT_INTERVAL_MS = setting(
     5 * SECOND_MS,
     "How often the high watermark of every partition is written down.",
     importance=Importance.HIGH,
+    harmless="A single replica's high watermark is the end of its log, which needs no checkpoint to be found.",
 )
 
 REPLICA_SELECTOR_CLASS = optional(
@@ -130,7 +146,7 @@ REPLICA_SELECTOR_CLASS = optional(
     "`org.apache.kafka.common.replica.RackAwareReplicaSelector` picks one in the consumer's "
     "rack.",
     validator=forms.REPLICA_SELECTOR,
-    differs=("Only Kafka's own selector is known, by its Java name; no other class can be loaded."),
+    harmless=unserved.OF_REPLICATION,
 )
 
 NUM_REPLICA_FETCHERS = setting(
@@ -141,10 +157,7 @@ NUM_REPLICA_FETCHERS = setting(
     validator=at_least(1),
     importance=Importance.HIGH,
     scope=Scope.CLUSTER_WIDE,
-    no_effect=(
-        "One event loop drives one connection to each broker, and one connection already "
-        "carries all that the loop can write."
-    ),
+    harmless=unserved.OF_REPLICATION,
 )
 
 NUM_REPLICA_ALTER_LOG_DIRS_THREADS = optional(
@@ -152,5 +165,5 @@ NUM_REPLICA_ALTER_LOG_DIRS_THREADS = optional(
     INT,
     "Threads that move partitions between log directories.",
     importance=Importance.HIGH,
-    no_effect="Moves run in the housekeeping processes.",
+    harmless=unserved.OF_THREADS,
 )

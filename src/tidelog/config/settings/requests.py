@@ -48,7 +48,7 @@ FETCH_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
     INT,
     1000,
     "Sweep completed fetches from the purgatory after this many.",
-    no_effect="A completed request leaves its purgatory at once, so there is nothing to sweep.",
+    harmless="A completed request leaves its purgatory at once, so there is nothing to sweep.",
 )
 
 PRODUCER_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
@@ -56,7 +56,7 @@ PRODUCER_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
     INT,
     1000,
     "Sweep completed produce requests from the purgatory after this many.",
-    no_effect="A completed request leaves its purgatory at once, so there is nothing to sweep.",
+    harmless="A completed request leaves its purgatory at once, so there is nothing to sweep.",
 )
 
 DELETE_RECORDS_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
@@ -64,7 +64,7 @@ DELETE_RECORDS_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
     INT,
     1,
     "Sweep completed DeleteRecords requests from the purgatory after this many.",
-    no_effect="A completed request leaves its purgatory at once, so there is nothing to sweep.",
+    harmless="A completed request leaves its purgatory at once, so there is nothing to sweep.",
 )
 
 SHARE_FETCH_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
@@ -72,7 +72,7 @@ SHARE_FETCH_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
     INT,
     1000,
     "Sweep completed share fetches from the purgatory after this many.",
-    no_effect="A completed request leaves its purgatory at once, so there is nothing to sweep.",
+    harmless="A completed request leaves its purgatory at once, so there is nothing to sweep.",
 )
 
 COMPRESSION_TYPE = setting(

@@ -3,7 +3,7 @@
 Who may do what, and tokens that stand in for a login.
 """
 
-from tidelog.config import forms
+from tidelog.config import forms, unserved
 from tidelog.config.kinds import BOOLEAN, CLASS, LONG, PASSWORD, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
 from tidelog.config.units import DAY_MS, HOUR_MS
@@ -14,13 +14,8 @@ AUTHORIZER_CLASS_NAME = setting(
     STRING,
     "",
     "The authorizer. Empty: everybody may do everything.",
-    validator=forms.AUTHORIZER,
     importance=Importance.LOW,
-    differs=(
-        "Kafka's ACL authorizer (`org.apache.kafka.metadata.authorizer.StandardAuthorizer`) is "
-        "built in under its Java name. Any other class is refused: running without the rules "
-        "that somebody relies on would not be safe."
-    ),
+    refused=unserved.NO_AUTHORIZER,
 )
 
 PRINCIPAL_BUILDER_CLASS = setting(
@@ -28,37 +23,32 @@ PRINCIPAL_BUILDER_CLASS = setting(
     CLASS,
     forms.DEFAULT_PRINCIPAL_BUILDER,
     "How a connection becomes a principal.",
-    validator=forms.PRINCIPAL_BUILDER,
     scope=Scope.PER_BROKER,
-    differs=(
-        "Only Kafka's default, built in under its Java name. Any other class is refused: "
-        "principals decide what is allowed."
-    ),
     per_listener=True,
+    refused=unserved.NO_AUTHORIZER,
 )
 
 CREATE_TOPIC_POLICY_CLASS_NAME = optional(
     "create.topic.policy.class.name",
     CLASS,
     "A Java class that may refuse new topics.",
-    validator=forms.NO_JAVA_CLASS,
     importance=Importance.LOW,
-    differs="Refused: ignoring it would let through what it forbids.",
+    refused=unserved.NO_JAVA_POLICY,
 )
 
 ALTER_CONFIG_POLICY_CLASS_NAME = optional(
     "alter.config.policy.class.name",
     CLASS,
     "A Java class that may refuse changes of configuration.",
-    validator=forms.NO_JAVA_CLASS,
     importance=Importance.LOW,
-    differs="Refused: ignoring it would let through what it forbids.",
+    refused=unserved.NO_JAVA_POLICY,
 )
 
 DELEGATION_TOKEN_SECRET_KEY = optional(
     "delegation.token.secret.key",
     PASSWORD,
     "The secret from which delegation tokens are derived; the same on every node. Not set: no delegation tokens.",
+    refused=unserved.NO_TOKENS,
 )
 
 DELEGATION_TOKEN_MAX_LIFETIME_MS = setting(
@@ -67,6 +57,7 @@ DELEGATION_TOKEN_MAX_LIFETIME_MS = setting(
     7 * DAY_MS,
     "A token cannot be renewed beyond this age.",
     validator=at_least(1),
+    refused=unserved.NO_TOKENS,
 )
 
 DELEGATION_TOKEN_EXPIRY_TIME_MS = setting(
@@ -75,6 +66,7 @@ DELEGATION_TOKEN_EXPIRY_TIME_MS = setting(
     DAY_MS,
     "A token ends after this time unless it is renewed.",
     validator=at_least(1),
+    refused=unserved.NO_TOKENS,
 )
 
 DELEGATION_TOKEN_EXPIRY_CHECK_INTERVAL_MS = setting(
@@ -84,6 +76,7 @@ DELEGATION_TOKEN_EXPIRY_CHECK_INTERVAL_MS = setting(
     "How often to look for tokens that have ended.",
     validator=at_least(1),
     importance=Importance.LOW,
+    refused=unserved.NO_TOKENS,
 )
 
 SUPER_USERS = setting(
@@ -94,6 +87,7 @@ SUPER_USERS = setting(
     validator=forms.SUPER_USERS,
     differs="Apache's authorizer reads it as a custom property, whose value DescribeConfigs hides because "
     "nobody knows its type; here it is a setting like any other.",
+    refused=unserved.NO_AUTHORIZER,
 )
 
 ALLOW_EVERYONE_IF_NO_ACL_FOUND = setting(
@@ -103,4 +97,5 @@ ALLOW_EVERYONE_IF_NO_ACL_FOUND = setting(
     "Whether a resource without any ACL is open to everybody (true) or closed to all but super users (false).",
     differs="Apache's authorizer reads it as a custom property, whose value DescribeConfigs hides because "
     "nobody knows its type; here it is a setting like any other.",
+    harmless=unserved.OF_THE_AUTHORIZER,
 )

@@ -3,7 +3,7 @@
 Share groups (KIP-932), their coordinator and its state topic.
 """
 
-from tidelog.config import forms
+from tidelog.config import forms, unserved
 from tidelog.config.kinds import INT, LIST, SHORT, STRING
 from tidelog.config.setting import Importance, Scope, setting
 from tidelog.config.units import HOUR_MS, KIB, MIB, MINUTE_MS, SECOND_MS
@@ -15,7 +15,8 @@ GROUP_SHARE_ASSIGNORS = setting(
     ("simple",),
     "The assignor of share groups, exactly one.",
     validator=forms.SHARE_ASSIGNORS,
-    differs="`simple` is built in; a Java class cannot be loaded.",
+    differs="`simple` is the only one known; a Java class cannot be loaded.",
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_SESSION_TIMEOUT_MS = setting(
@@ -24,6 +25,7 @@ GROUP_SHARE_SESSION_TIMEOUT_MS = setting(
     45 * SECOND_MS,
     "A share group member that has not been heard of for this long is removed.",
     validator=at_least(1),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MIN_SESSION_TIMEOUT_MS = setting(
@@ -32,6 +34,7 @@ GROUP_SHARE_MIN_SESSION_TIMEOUT_MS = setting(
     45 * SECOND_MS,
     "The lowest session timeout that a group may be configured with.",
     validator=at_least(1),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MAX_SESSION_TIMEOUT_MS = setting(
@@ -40,6 +43,7 @@ GROUP_SHARE_MAX_SESSION_TIMEOUT_MS = setting(
     MINUTE_MS,
     "The highest session timeout that a group may be configured with.",
     validator=at_least(1),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_HEARTBEAT_INTERVAL_MS = setting(
@@ -48,6 +52,7 @@ GROUP_SHARE_HEARTBEAT_INTERVAL_MS = setting(
     5 * SECOND_MS,
     "How often a share group member is told to send a heartbeat.",
     validator=at_least(1),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS = setting(
@@ -56,6 +61,7 @@ GROUP_SHARE_MIN_HEARTBEAT_INTERVAL_MS = setting(
     5 * SECOND_MS,
     "The lowest heartbeat interval that a group may be configured with.",
     validator=at_least(1),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MAX_HEARTBEAT_INTERVAL_MS = setting(
@@ -64,6 +70,7 @@ GROUP_SHARE_MAX_HEARTBEAT_INTERVAL_MS = setting(
     15 * SECOND_MS,
     "The highest heartbeat interval that a group may be configured with.",
     validator=at_least(1),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_ASSIGNMENT_INTERVAL_MS = setting(
@@ -73,6 +80,7 @@ GROUP_SHARE_ASSIGNMENT_INTERVAL_MS = setting(
     "The least time between two assignments of one share group. 0: none.",
     validator=at_least(0),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MIN_ASSIGNMENT_INTERVAL_MS = setting(
@@ -81,6 +89,7 @@ GROUP_SHARE_MIN_ASSIGNMENT_INTERVAL_MS = setting(
     0,
     "The lowest assignment interval that a group may be configured with.",
     validator=at_least(0),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MAX_ASSIGNMENT_INTERVAL_MS = setting(
@@ -89,10 +98,16 @@ GROUP_SHARE_MAX_ASSIGNMENT_INTERVAL_MS = setting(
     15 * SECOND_MS,
     "The highest assignment interval that a group may be configured with.",
     validator=at_least(0),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MAX_SIZE = setting(
-    "group.share.max.size", INT, 200, "Members of a share group.", validator=between(1, 1000)
+    "group.share.max.size",
+    INT,
+    200,
+    "Members of a share group.",
+    validator=between(1, 1000),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MAX_SHARE_SESSIONS = setting(
@@ -101,6 +116,7 @@ GROUP_SHARE_MAX_SHARE_SESSIONS = setting(
     2000,
     "Share sessions that a broker keeps. At least `group.share.max.size`.",
     validator=at_least(1),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_DELIVERY_COUNT_LIMIT = setting(
@@ -109,6 +125,7 @@ GROUP_SHARE_DELIVERY_COUNT_LIMIT = setting(
     5,
     "A record that was handed out this often without being accepted is archived.",
     validator=between(2, 10),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MIN_DELIVERY_COUNT_LIMIT = setting(
@@ -117,6 +134,7 @@ GROUP_SHARE_MIN_DELIVERY_COUNT_LIMIT = setting(
     2,
     "The lowest delivery limit that a group may be configured with.",
     validator=between(2, 5),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MAX_DELIVERY_COUNT_LIMIT = setting(
@@ -125,6 +143,7 @@ GROUP_SHARE_MAX_DELIVERY_COUNT_LIMIT = setting(
     10,
     "The highest delivery limit that a group may be configured with.",
     validator=between(5, 25),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_RECORD_LOCK_DURATION_MS = setting(
@@ -133,6 +152,7 @@ GROUP_SHARE_RECORD_LOCK_DURATION_MS = setting(
     30 * SECOND_MS,
     "How long a record handed to one consumer is kept from the others.",
     validator=between(SECOND_MS, HOUR_MS),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MIN_RECORD_LOCK_DURATION_MS = setting(
@@ -141,6 +161,7 @@ GROUP_SHARE_MIN_RECORD_LOCK_DURATION_MS = setting(
     15 * SECOND_MS,
     "The shortest lock that a group may be configured with.",
     validator=between(SECOND_MS, 30 * SECOND_MS),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS = setting(
@@ -149,6 +170,7 @@ GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS = setting(
     MINUTE_MS,
     "The longest lock that a group may be configured with.",
     validator=between(30 * SECOND_MS, HOUR_MS),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS = setting(
@@ -157,6 +179,7 @@ GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS = setting(
     2000,
     "Records of one partition that may be in flight at once.",
     validator=between(100, 10_000),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MIN_PARTITION_MAX_RECORD_LOCKS = setting(
@@ -165,6 +188,7 @@ GROUP_SHARE_MIN_PARTITION_MAX_RECORD_LOCKS = setting(
     100,
     "The lowest such limit that a group may be configured with.",
     validator=between(100, 2000),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_MAX_PARTITION_MAX_RECORD_LOCKS = setting(
@@ -173,6 +197,7 @@ GROUP_SHARE_MAX_PARTITION_MAX_RECORD_LOCKS = setting(
     4000,
     "The highest such limit that a group may be configured with.",
     validator=between(2000, 10_000),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_INITIALIZE_RETRY_INTERVAL_MS = setting(
@@ -183,6 +208,7 @@ GROUP_SHARE_INITIALIZE_RETRY_INTERVAL_MS = setting(
     validator=at_least(1),
     importance=Importance.LOW,
     internal=True,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 GROUP_SHARE_PERSISTER_CLASS_NAME = setting(
@@ -191,8 +217,8 @@ GROUP_SHARE_PERSISTER_CLASS_NAME = setting(
     "org.apache.kafka.server.share.persister.DefaultStatePersister",
     "Where share state is kept.",
     validator=one_of("org.apache.kafka.server.share.persister.DefaultStatePersister"),
-    differs="Always the share coordinator's topic; a Java class cannot be loaded.",
     internal=True,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS = setting(
@@ -202,6 +228,7 @@ SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS = setting(
     "Partitions of `__share_group_state`. Must not change once the topic exists.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR = setting(
@@ -211,6 +238,7 @@ SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR = setting(
     "Replicas of `__share_group_state`.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR = setting(
@@ -220,6 +248,7 @@ SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR = setting(
     "`min.insync.replicas` of `__share_group_state`.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES = setting(
@@ -229,6 +258,7 @@ SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES = setting(
     "The segment size of `__share_group_state`.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_STATE_TOPIC_COMPRESSION_CODEC = setting(
@@ -238,6 +268,7 @@ SHARE_COORDINATOR_STATE_TOPIC_COMPRESSION_CODEC = setting(
     "The codec in which share state is written: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
     validator=forms.CODEC_ID,
     importance=Importance.HIGH,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_STATE_TOPIC_PRUNE_INTERVAL_MS = setting(
@@ -248,6 +279,7 @@ SHARE_COORDINATOR_STATE_TOPIC_PRUNE_INTERVAL_MS = setting(
     validator=at_least(1),
     importance=Importance.LOW,
     internal=True,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT = setting(
@@ -256,6 +288,7 @@ SHARE_COORDINATOR_SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT = setting(
     500,
     "Update records between two snapshots of a share partition.",
     validator=between(0, 500),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_COLD_PARTITION_SNAPSHOT_INTERVAL_MS = setting(
@@ -266,6 +299,7 @@ SHARE_COORDINATOR_COLD_PARTITION_SNAPSHOT_INTERVAL_MS = setting(
     validator=at_least(1),
     importance=Importance.LOW,
     internal=True,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_WRITE_TIMEOUT_MS = setting(
@@ -275,6 +309,7 @@ SHARE_COORDINATOR_WRITE_TIMEOUT_MS = setting(
     "How long a write of share state may wait for its replicas.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_LOAD_BUFFER_SIZE = setting(
@@ -284,6 +319,7 @@ SHARE_COORDINATOR_LOAD_BUFFER_SIZE = setting(
     "The bytes read at a time while a share coordinator loads its partition.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_APPEND_LINGER_MS = setting(
@@ -292,6 +328,7 @@ SHARE_COORDINATOR_APPEND_LINGER_MS = setting(
     -1,
     "How long the share coordinator gathers records before it writes them as one batch. -1: decided from the load.",
     validator=at_least(-1),
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_CACHED_BUFFER_MAX_BYTES = setting(
@@ -301,6 +338,7 @@ SHARE_COORDINATOR_CACHED_BUFFER_MAX_BYTES = setting(
     "The largest write buffer that the share coordinator keeps for the next batch.",
     validator=at_least(512 * KIB),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_SHARE_GROUPS,
 )
 
 SHARE_COORDINATOR_THREADS = setting(
@@ -309,5 +347,5 @@ SHARE_COORDINATOR_THREADS = setting(
     1,
     "Threads that run the share coordinator.",
     validator=at_least(1),
-    no_effect="Coordinators run in the node's one event loop.",
+    harmless=unserved.OF_SHARE_GROUPS,
 )

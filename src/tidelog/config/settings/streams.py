@@ -4,6 +4,7 @@ The streams group protocol (KIP-1071) is not served. The settings are known, so 
 loads.
 """
 
+from tidelog.config import unserved
 from tidelog.config.kinds import INT
 from tidelog.config.setting import Scope, setting
 from tidelog.config.units import INT_MAX, MINUTE_MS, SECOND_MS
@@ -15,7 +16,7 @@ GROUP_STREAMS_SESSION_TIMEOUT_MS = setting(
     45 * SECOND_MS,
     "A streams group member that has not been heard of for this long is removed.",
     validator=at_least(1),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_MIN_SESSION_TIMEOUT_MS = setting(
@@ -24,7 +25,7 @@ GROUP_STREAMS_MIN_SESSION_TIMEOUT_MS = setting(
     45 * SECOND_MS,
     "The lowest session timeout that a group may be configured with.",
     validator=at_least(1),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_MAX_SESSION_TIMEOUT_MS = setting(
@@ -33,7 +34,7 @@ GROUP_STREAMS_MAX_SESSION_TIMEOUT_MS = setting(
     MINUTE_MS,
     "The highest session timeout that a group may be configured with.",
     validator=at_least(1),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_HEARTBEAT_INTERVAL_MS = setting(
@@ -42,7 +43,7 @@ GROUP_STREAMS_HEARTBEAT_INTERVAL_MS = setting(
     5 * SECOND_MS,
     "How often a streams group member is told to send a heartbeat.",
     validator=at_least(1),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_MIN_HEARTBEAT_INTERVAL_MS = setting(
@@ -51,7 +52,7 @@ GROUP_STREAMS_MIN_HEARTBEAT_INTERVAL_MS = setting(
     5 * SECOND_MS,
     "The lowest heartbeat interval that a group may be configured with.",
     validator=at_least(1),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_MAX_HEARTBEAT_INTERVAL_MS = setting(
@@ -60,7 +61,7 @@ GROUP_STREAMS_MAX_HEARTBEAT_INTERVAL_MS = setting(
     15 * SECOND_MS,
     "The highest heartbeat interval that a group may be configured with.",
     validator=at_least(1),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS = setting(
@@ -70,7 +71,7 @@ GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS = setting(
     "The least time between two assignments of one streams group.",
     validator=at_least(0),
     scope=Scope.CLUSTER_WIDE,
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_MIN_ASSIGNMENT_INTERVAL_MS = setting(
@@ -79,7 +80,7 @@ GROUP_STREAMS_MIN_ASSIGNMENT_INTERVAL_MS = setting(
     0,
     "The lowest assignment interval that a group may be configured with.",
     validator=at_least(0),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_MAX_ASSIGNMENT_INTERVAL_MS = setting(
@@ -88,7 +89,7 @@ GROUP_STREAMS_MAX_ASSIGNMENT_INTERVAL_MS = setting(
     15 * SECOND_MS,
     "The highest assignment interval that a group may be configured with.",
     validator=at_least(0),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_INITIAL_REBALANCE_DELAY_MS = setting(
@@ -97,7 +98,7 @@ GROUP_STREAMS_INITIAL_REBALANCE_DELAY_MS = setting(
     3 * SECOND_MS,
     "How long a streams group waits for more members before its first assignment.",
     validator=at_least(0),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_MAX_SIZE = setting(
@@ -106,7 +107,7 @@ GROUP_STREAMS_MAX_SIZE = setting(
     INT_MAX,
     "Members of a streams group.",
     validator=at_least(1),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_NUM_STANDBY_REPLICAS = setting(
@@ -115,7 +116,7 @@ GROUP_STREAMS_NUM_STANDBY_REPLICAS = setting(
     0,
     "Standby copies of each task.",
     validator=at_least(0),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )
 
 GROUP_STREAMS_MAX_STANDBY_REPLICAS = setting(
@@ -124,5 +125,5 @@ GROUP_STREAMS_MAX_STANDBY_REPLICAS = setting(
     2,
     "The most standby copies that a group may be configured with.",
     validator=at_least(0),
-    no_effect="Streams groups are not served.",
+    harmless=unserved.OF_STREAMS_GROUPS,
 )

@@ -15,7 +15,7 @@ NUM_NETWORK_THREADS = setting(
     validator=at_least(1),
     importance=Importance.HIGH,
     scope=Scope.CLUSTER_WIDE,
-    no_effect="One event loop does both; for more cores, run one broker a core.",
+    harmless="One event loop does both; for more cores, run one broker a core.",
     per_listener=True,
 )
 
@@ -27,7 +27,7 @@ NUM_IO_THREADS = setting(
     validator=at_least(1),
     importance=Importance.HIGH,
     scope=Scope.CLUSTER_WIDE,
-    no_effect="One event loop handles requests; for more cores, run one broker a core.",
+    harmless="One event loop handles requests; for more cores, run one broker a core.",
 )
 
 BACKGROUND_THREADS = setting(
@@ -38,5 +38,5 @@ BACKGROUND_THREADS = setting(
     validator=at_least(1),
     importance=Importance.HIGH,
     scope=Scope.CLUSTER_WIDE,
-    no_effect="Housekeeping runs in slices of the event loop and in processes of its own.",
+    harmless="Housekeeping runs in slices of the event loop and in processes of its own.",
 )

@@ -3,6 +3,7 @@
 Old segments copied to a remote store, and read back from it.
 """
 
+from tidelog.config import unserved
 from tidelog.config.kinds import BOOLEAN, DOUBLE, INT, LONG, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
 from tidelog.config.units import GIB, LONG_MAX, MINUTE_MS, SECOND_MS
@@ -13,6 +14,7 @@ REMOTE_LOG_STORAGE_SYSTEM_ENABLE = setting(
     BOOLEAN,
     False,
     "Turn tiered storage on for this cluster. A topic then asks for it with `remote.storage.enable`.",
+    refused=unserved.NO_TIERED_STORAGE,
 )
 
 REMOTE_LOG_STORAGE_MANAGER_CLASS_NAME = optional(
@@ -20,14 +22,14 @@ REMOTE_LOG_STORAGE_MANAGER_CLASS_NAME = optional(
     STRING,
     "The remote store.",
     validator=NON_EMPTY,
-    differs="Names one of the stores built into Tidelog; a Java class cannot be loaded.",
+    refused=unserved.NO_TIERED_STORAGE,
 )
 
 REMOTE_LOG_STORAGE_MANAGER_CLASS_PATH = optional(
     "remote.log.storage.manager.class.path",
     STRING,
     "Where the remote store's Java classes lie.",
-    no_effect="There is no JVM to load them into.",
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_STORAGE_MANAGER_IMPL_PREFIX = setting(
@@ -36,6 +38,7 @@ REMOTE_LOG_STORAGE_MANAGER_IMPL_PREFIX = setting(
     "rsm.config.",
     "Settings that start with this are handed to the remote store, without the prefix.",
     validator=NON_EMPTY,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_METADATA_MANAGER_CLASS_NAME = setting(
@@ -44,14 +47,14 @@ REMOTE_LOG_METADATA_MANAGER_CLASS_NAME = setting(
     "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
     "Where the list of remote segments is kept.",
     validator=one_of("org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager"),
-    differs="Always the internal topic `__remote_log_metadata`, the only value accepted.",
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_METADATA_MANAGER_CLASS_PATH = optional(
     "remote.log.metadata.manager.class.path",
     STRING,
     "Where its Java classes lie.",
-    no_effect="There is no JVM to load them into.",
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_METADATA_MANAGER_IMPL_PREFIX = setting(
@@ -60,6 +63,7 @@ REMOTE_LOG_METADATA_MANAGER_IMPL_PREFIX = setting(
     "rlmm.config.",
     "Settings that start with this are handed to it, without the prefix.",
     validator=NON_EMPTY,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_METADATA_MANAGER_LISTENER_NAME = optional(
@@ -67,6 +71,7 @@ REMOTE_LOG_METADATA_MANAGER_LISTENER_NAME = optional(
     STRING,
     "The listener by which it reaches the internal topic.",
     validator=NON_EMPTY,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_METADATA_CUSTOM_METADATA_MAX_BYTES = setting(
@@ -76,6 +81,7 @@ REMOTE_LOG_METADATA_CUSTOM_METADATA_MAX_BYTES = setting(
     "The most bytes of its own that the store may attach to a segment. A larger answer fails the copy.",
     validator=at_least(0),
     importance=Importance.LOW,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_INDEX_FILE_CACHE_TOTAL_SIZE_BYTES = setting(
@@ -86,6 +92,7 @@ REMOTE_LOG_INDEX_FILE_CACHE_TOTAL_SIZE_BYTES = setting(
     validator=at_least(1),
     importance=Importance.LOW,
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_INDEX_FILE_CACHE_TTL_MS = setting(
@@ -96,6 +103,7 @@ REMOTE_LOG_INDEX_FILE_CACHE_TTL_MS = setting(
     validator=at_least(-1),
     importance=Importance.LOW,
     internal=True,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_TASK_INTERVAL_MS = setting(
@@ -105,6 +113,7 @@ REMOTE_LOG_MANAGER_TASK_INTERVAL_MS = setting(
     "How often every partition looks for segments to copy or to expire.",
     validator=at_least(1),
     importance=Importance.LOW,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_TASK_RETRY_BACKOFF_MS = setting(
@@ -115,6 +124,7 @@ REMOTE_LOG_MANAGER_TASK_RETRY_BACKOFF_MS = setting(
     validator=at_least(1),
     importance=Importance.LOW,
     internal=True,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_TASK_RETRY_BACKOFF_MAX_MS = setting(
@@ -125,6 +135,7 @@ REMOTE_LOG_MANAGER_TASK_RETRY_BACKOFF_MAX_MS = setting(
     validator=at_least(1),
     importance=Importance.LOW,
     internal=True,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_TASK_RETRY_JITTER = setting(
@@ -135,6 +146,7 @@ REMOTE_LOG_MANAGER_TASK_RETRY_JITTER = setting(
     validator=between(0, 0.5),
     importance=Importance.LOW,
     internal=True,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_COPIER_THREAD_POOL_SIZE = setting(
@@ -144,6 +156,7 @@ REMOTE_LOG_MANAGER_COPIER_THREAD_POOL_SIZE = setting(
     "How many segments are copied at the same time.",
     validator=at_least(1),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_EXPIRATION_THREAD_POOL_SIZE = setting(
@@ -153,6 +166,7 @@ REMOTE_LOG_MANAGER_EXPIRATION_THREAD_POOL_SIZE = setting(
     "How many partitions expire remote segments at the same time.",
     validator=at_least(1),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_FOLLOWER_THREAD_POOL_SIZE = setting(
@@ -162,6 +176,7 @@ REMOTE_LOG_MANAGER_FOLLOWER_THREAD_POOL_SIZE = setting(
     "How many followers read remote metadata at the same time.",
     validator=at_least(1),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_THREAD_POOL_SIZE = setting(
@@ -170,7 +185,7 @@ REMOTE_LOG_MANAGER_THREAD_POOL_SIZE = setting(
     2,
     "The older, common size of those pools.",
     validator=at_least(1),
-    no_effect="Each kind of work has a setting of its own.",
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_READER_THREADS = setting(
@@ -180,6 +195,7 @@ REMOTE_LOG_READER_THREADS = setting(
     "How many remote reads are served at the same time.",
     validator=at_least(1),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_READER_MAX_PENDING_TASKS = setting(
@@ -188,6 +204,7 @@ REMOTE_LOG_READER_MAX_PENDING_TASKS = setting(
     100,
     "Remote reads that may wait; more are refused.",
     validator=at_least(1),
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_COPY_MAX_BYTES_PER_SECOND = setting(
@@ -197,14 +214,25 @@ REMOTE_LOG_MANAGER_COPY_MAX_BYTES_PER_SECOND = setting(
     "The most bytes a second copied to the store.",
     validator=at_least(1),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_COPY_QUOTA_WINDOW_NUM = setting(
-    "remote.log.manager.copy.quota.window.num", INT, 11, "Samples kept for that rate.", validator=at_least(1)
+    "remote.log.manager.copy.quota.window.num",
+    INT,
+    11,
+    "Samples kept for that rate.",
+    validator=at_least(1),
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_COPY_QUOTA_WINDOW_SIZE_SECONDS = setting(
-    "remote.log.manager.copy.quota.window.size.seconds", INT, 1, "The length of each sample.", validator=at_least(1)
+    "remote.log.manager.copy.quota.window.size.seconds",
+    INT,
+    1,
+    "The length of each sample.",
+    validator=at_least(1),
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_FETCH_MAX_BYTES_PER_SECOND = setting(
@@ -214,14 +242,25 @@ REMOTE_LOG_MANAGER_FETCH_MAX_BYTES_PER_SECOND = setting(
     "The most bytes a second read from the store.",
     validator=at_least(1),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_FETCH_QUOTA_WINDOW_NUM = setting(
-    "remote.log.manager.fetch.quota.window.num", INT, 11, "Samples kept for that rate.", validator=at_least(1)
+    "remote.log.manager.fetch.quota.window.num",
+    INT,
+    11,
+    "Samples kept for that rate.",
+    validator=at_least(1),
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_MANAGER_FETCH_QUOTA_WINDOW_SIZE_SECONDS = setting(
-    "remote.log.manager.fetch.quota.window.size.seconds", INT, 1, "The length of each sample.", validator=at_least(1)
+    "remote.log.manager.fetch.quota.window.size.seconds",
+    INT,
+    1,
+    "The length of each sample.",
+    validator=at_least(1),
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_FETCH_MAX_WAIT_MS = setting(
@@ -231,6 +270,7 @@ REMOTE_FETCH_MAX_WAIT_MS = setting(
     "How long a Fetch waits for the remote store before it answers without.",
     validator=at_least(1),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LIST_OFFSETS_REQUEST_TIMEOUT_MS = setting(
@@ -240,6 +280,7 @@ REMOTE_LIST_OFFSETS_REQUEST_TIMEOUT_MS = setting(
     "How long a ListOffsets waits for the remote store.",
     validator=at_least(1),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 LOG_LOCAL_RETENTION_MS = setting(
@@ -249,6 +290,7 @@ LOG_LOCAL_RETENTION_MS = setting(
     "How long segments stay on local disk once they are in the store. -2: as long as `log.retention.ms` says.",
     validator=at_least(-2),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 LOG_LOCAL_RETENTION_BYTES = setting(
@@ -259,6 +301,7 @@ LOG_LOCAL_RETENTION_BYTES = setting(
     "many as `log.retention.bytes` says.",
     validator=at_least(-2),
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 FOLLOWER_FETCH_LAST_TIERED_OFFSET_ENABLE = setting(
@@ -267,4 +310,5 @@ FOLLOWER_FETCH_LAST_TIERED_OFFSET_ENABLE = setting(
     False,
     "A new follower starts behind what is already in the store, instead of copying it from the leader.",
     scope=Scope.CLUSTER_WIDE,
+    harmless=unserved.OF_TIERED_STORAGE,
 )

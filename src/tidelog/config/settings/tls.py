@@ -3,7 +3,7 @@
 Certificates, trust and protocol versions. Every one of them can be set for one listener.
 """
 
-from tidelog.config import forms
+from tidelog.config import unserved
 from tidelog.config.kinds import BOOLEAN, CLASS, LIST, PASSWORD, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
 from tidelog.config.validators import entries, one_of
@@ -14,6 +14,7 @@ SSL_KEYSTORE_LOCATION = optional(
     "The file with this node's private key and certificate.",
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_KEYSTORE_TYPE = setting(
@@ -23,14 +24,25 @@ SSL_KEYSTORE_TYPE = setting(
     "The format of that file: JKS, PKCS12 or PEM.",
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_KEYSTORE_PASSWORD = optional(
-    "ssl.keystore.password", PASSWORD, "The password of that file.", scope=Scope.PER_BROKER, per_listener=True
+    "ssl.keystore.password",
+    PASSWORD,
+    "The password of that file.",
+    scope=Scope.PER_BROKER,
+    per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_KEY_PASSWORD = optional(
-    "ssl.key.password", PASSWORD, "The password of the private key itself.", scope=Scope.PER_BROKER, per_listener=True
+    "ssl.key.password",
+    PASSWORD,
+    "The password of the private key itself.",
+    scope=Scope.PER_BROKER,
+    per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_KEYSTORE_KEY = optional(
@@ -39,6 +51,7 @@ SSL_KEYSTORE_KEY = optional(
     "The private key as PEM text, instead of a file.",
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_KEYSTORE_CERTIFICATE_CHAIN = optional(
@@ -47,6 +60,7 @@ SSL_KEYSTORE_CERTIFICATE_CHAIN = optional(
     "The certificate chain as PEM text, instead of a file.",
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_TRUSTSTORE_LOCATION = optional(
@@ -55,6 +69,7 @@ SSL_TRUSTSTORE_LOCATION = optional(
     "The file with the certificates that are trusted.",
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_TRUSTSTORE_TYPE = setting(
@@ -64,10 +79,16 @@ SSL_TRUSTSTORE_TYPE = setting(
     "The format of that file: JKS, PKCS12 or PEM.",
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_TRUSTSTORE_PASSWORD = optional(
-    "ssl.truststore.password", PASSWORD, "The password of that file.", scope=Scope.PER_BROKER, per_listener=True
+    "ssl.truststore.password",
+    PASSWORD,
+    "The password of that file.",
+    scope=Scope.PER_BROKER,
+    per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_TRUSTSTORE_CERTIFICATES = optional(
@@ -76,6 +97,7 @@ SSL_TRUSTSTORE_CERTIFICATES = optional(
     "The trusted certificates as PEM text, instead of a file.",
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_CLIENT_AUTH = setting(
@@ -86,6 +108,7 @@ SSL_CLIENT_AUTH = setting(
     validator=one_of("required", "requested", "none"),
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_ENABLED_PROTOCOLS = setting(
@@ -96,10 +119,17 @@ SSL_ENABLED_PROTOCOLS = setting(
     validator=entries(empty=True),
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_PROTOCOL = setting(
-    "ssl.protocol", STRING, "TLSv1.3", "The newest TLS version to use.", scope=Scope.PER_BROKER, per_listener=True
+    "ssl.protocol",
+    STRING,
+    "TLSv1.3",
+    "The newest TLS version to use.",
+    scope=Scope.PER_BROKER,
+    per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_CIPHER_SUITES = setting(
@@ -110,6 +140,7 @@ SSL_CIPHER_SUITES = setting(
     validator=entries(empty=True),
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_ENDPOINT_IDENTIFICATION_ALGORITHM = setting(
@@ -120,6 +151,7 @@ SSL_ENDPOINT_IDENTIFICATION_ALGORITHM = setting(
     importance=Importance.LOW,
     scope=Scope.PER_BROKER,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_PRINCIPAL_MAPPING_RULES = setting(
@@ -129,6 +161,7 @@ SSL_PRINCIPAL_MAPPING_RULES = setting(
     "Rules that turn a certificate's distinguished name into a principal's name.",
     importance=Importance.LOW,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_ALLOW_DN_CHANGES = setting(
@@ -138,6 +171,7 @@ SSL_ALLOW_DN_CHANGES = setting(
     "A keystore replaced at run time may carry another distinguished name.",
     importance=Importance.LOW,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_ALLOW_SAN_CHANGES = setting(
@@ -147,6 +181,7 @@ SSL_ALLOW_SAN_CHANGES = setting(
     "A keystore replaced at run time may carry other alternative names.",
     importance=Importance.LOW,
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_PROVIDER = optional(
@@ -154,8 +189,8 @@ SSL_PROVIDER = optional(
     STRING,
     "The Java security provider.",
     scope=Scope.PER_BROKER,
-    no_effect="TLS is OpenSSL's.",
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_KEYMANAGER_ALGORITHM = setting(
@@ -164,8 +199,8 @@ SSL_KEYMANAGER_ALGORITHM = setting(
     "SunX509",
     "The Java key manager.",
     scope=Scope.PER_BROKER,
-    no_effect="TLS is OpenSSL's.",
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_TRUSTMANAGER_ALGORITHM = setting(
@@ -174,8 +209,8 @@ SSL_TRUSTMANAGER_ALGORITHM = setting(
     "PKIX",
     "The Java trust manager.",
     scope=Scope.PER_BROKER,
-    no_effect="TLS is OpenSSL's.",
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_SECURE_RANDOM_IMPLEMENTATION = optional(
@@ -184,19 +219,18 @@ SSL_SECURE_RANDOM_IMPLEMENTATION = optional(
     "The Java source of randomness.",
     importance=Importance.LOW,
     scope=Scope.PER_BROKER,
-    no_effect="TLS is OpenSSL's.",
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SSL_ENGINE_FACTORY_CLASS = optional(
     "ssl.engine.factory.class",
     CLASS,
     "A Java class that builds TLS engines.",
-    validator=forms.NO_JAVA_CLASS,
     importance=Importance.LOW,
     scope=Scope.PER_BROKER,
-    differs="Refused: it decides whom to trust, so ignoring it would not be safe.",
     per_listener=True,
+    refused=unserved.NO_TLS,
 )
 
 SECURITY_PROVIDERS = optional(
@@ -204,6 +238,6 @@ SECURITY_PROVIDERS = optional(
     STRING,
     "Java classes that add security providers.",
     importance=Importance.LOW,
-    no_effect="TLS is OpenSSL's.",
     per_listener=True,
+    refused=unserved.NO_TLS,
 )

@@ -3,7 +3,7 @@
 Settings of one topic. Each falls back to the broker setting named beside it.
 """
 
-from tidelog.config import forms
+from tidelog.config import forms, unserved
 from tidelog.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, STRING
 from tidelog.config.setting import Scope, Synonym, optional, setting
 from tidelog.config.settings import cleaner, log, replication, requests, tiered
@@ -67,6 +67,7 @@ PREALLOCATE = setting(
     "Reserve a segment's full size when it is created.",
     scope=Scope.TOPIC,
     synonyms=(Synonym(log.LOG_PREALLOCATE),),
+    harmless="A hint to file systems that do badly with growing files; segments grow as they are written.",
 )
 
 FILE_DELETE_DELAY_MS = setting(
@@ -279,6 +280,7 @@ LEADER_REPLICATION_THROTTLED_REPLICAS = setting(
     "Replicas throttled on the leader's side, as `partition:broker`, or `*` for all.",
     validator=forms.THROTTLED_REPLICAS,
     scope=Scope.TOPIC,
+    harmless=unserved.OF_REPLICATION,
 )
 
 FOLLOWER_REPLICATION_THROTTLED_REPLICAS = setting(
@@ -288,6 +290,7 @@ FOLLOWER_REPLICATION_THROTTLED_REPLICAS = setting(
     "Replicas throttled on the follower's side, as `partition:broker`, or `*` for all.",
     validator=forms.THROTTLED_REPLICAS,
     scope=Scope.TOPIC,
+    harmless=unserved.OF_REPLICATION,
 )
 
 REMOTE_STORAGE_ENABLE = setting(
@@ -297,6 +300,7 @@ REMOTE_STORAGE_ENABLE = setting(
     "Copy closed segments to the remote store. Needs `remote.log.storage.system.enable`, "
     "and `cleanup.policy` without `compact`.",
     scope=Scope.TOPIC,
+    refused=unserved.NO_TIERED_STORAGE,
 )
 
 LOCAL_RETENTION_MS = setting(
@@ -307,6 +311,7 @@ LOCAL_RETENTION_MS = setting(
     validator=at_least(-2),
     scope=Scope.TOPIC,
     synonyms=(Synonym(tiered.LOG_LOCAL_RETENTION_MS),),
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 LOCAL_RETENTION_BYTES = setting(
@@ -318,6 +323,7 @@ LOCAL_RETENTION_BYTES = setting(
     validator=at_least(-2),
     scope=Scope.TOPIC,
     synonyms=(Synonym(tiered.LOG_LOCAL_RETENTION_BYTES),),
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_COPY_DISABLE = setting(
@@ -326,6 +332,7 @@ REMOTE_LOG_COPY_DISABLE = setting(
     False,
     "Copy nothing more to the store, but keep serving what is there.",
     scope=Scope.TOPIC,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 REMOTE_LOG_DELETE_ON_DISABLE = setting(
@@ -334,6 +341,7 @@ REMOTE_LOG_DELETE_ON_DISABLE = setting(
     False,
     "When `remote.storage.enable` is turned off, delete what is in the store.",
     scope=Scope.TOPIC,
+    harmless=unserved.OF_TIERED_STORAGE,
 )
 
 INTERNAL_SEGMENT_BYTES = optional(

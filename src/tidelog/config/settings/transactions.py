@@ -3,6 +3,7 @@
 The transaction coordinator, its log, and idempotent producers.
 """
 
+from tidelog.config import unserved
 from tidelog.config.kinds import BOOLEAN, INT, SHORT
 from tidelog.config.setting import Importance, Scope, setting
 from tidelog.config.units import DAY_MS, HOUR_MS, MIB, MINUTE_MS, SECOND_MS
@@ -70,6 +71,7 @@ TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE = setting(
     "The bytes read at a time while a coordinator loads its partition.",
     validator=at_least(1),
     importance=Importance.HIGH,
+    harmless=unserved.OF_A_BUFFER,
 )
 
 TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS = setting(

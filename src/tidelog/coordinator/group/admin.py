@@ -24,8 +24,8 @@ DEAD: Final = "Dead"
 def list_groups(shard: GroupShard, _now_ms: int, request: CoordinatorRequest) -> Steps:
     """By states and types in any case; a name that is none leaves nothing."""
     message: ListGroupsRequest = request.message
-    states = [state.strip().lower() for state in message.states_filter]
-    types = [name.lower() for name in message.types_filter]
+    states = frozenset(state.strip().lower() for state in message.states_filter)
+    types = frozenset(name.lower() for name in message.types_filter)
     listed: list[ListedGroup] = []
     for count, group in enumerate(list(shard.groups.values()), 1):
         if (not states or group.state_name.lower() in states) and (not types or group.type.value in types):

@@ -112,6 +112,7 @@ class GroupShard:
     crowds: dict[str, "Crowd"] = field(default_factory=dict)  # members that wait for their assignment, by group
     topic_hashes: TopicHashes = field(default_factory=TopicHashes)
     counters: dict[str, int] = field(default_factory=dict)  # for metrics: rebalances, commits, expired offsets, ...
+    has_line: Callable[[], bool] = lambda: False  # whether requests have come that were not handled yet
     note: Callable[[str], None] = lambda _line: None  # a line for the broker's log: who was fenced, and why
     offsets: "Offsets" = field(init=False)
 

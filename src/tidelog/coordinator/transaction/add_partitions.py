@@ -4,7 +4,8 @@ Up to version 3 a client adds to its transaction. From 4 a broker asks for sever
 does so implicitly, by producing) or only to verify that a partition is in it.
 """
 
-from typing import Final
+from collections.abc import Generator
+from typing import Final, TypeAlias, TypeVar
 
 from tidelog.coordinator.requests import CoordinatorRequest
 from tidelog.coordinator.transaction.metadata import (
@@ -16,7 +17,7 @@ from tidelog.coordinator.transaction.metadata import (
 from tidelog.coordinator.transaction.shard import TransactionShard
 from tidelog.coordinator.transaction.states import PREPARED, TransactionState
 from tidelog.coordinator.transaction.transitions import with_partitions
-from tidelog.model.decisions import Record, Result
+from tidelog.model.decisions import Record, Result, finish
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
@@ -30,41 +31,57 @@ from tidelog.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
+T = TypeVar("T")
+Slices: TypeAlias = Generator[None, None, T]
+Steps: TypeAlias = Slices[Result]
 BATCHED_VERSION: Final = 4
+PARTITIONS_A_SLICE: Final = 500  # of a request with many: between two of them the turn may end
 KNOWS_PRODUCER_FENCED: Final = 2  # from this version of either request
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 Added = Record | ErrorCode  # NONE: they are all in it already
 
 
-def handle(shard: TransactionShard, _now_ms: int, request: CoordinatorRequest) -> Result:
+def handle(shard: TransactionShard, _now_ms: int, request: CoordinatorRequest) -> Result | Steps:
     message: AddPartitionsToTxnRequest = request.message
     if request.api_version < BATCHED_VERSION:
-        return _handle_client(shard, request)
+        topics = message.v3_and_below_topics
+        steps = _handle_client(shard, request)
+    else:
+        topics = [topic for transaction in message.transactions for topic in transaction.topics]
+        steps = _handle_batch(shard, request)
+    is_large = len(topics) + sum(len(topic.partitions) for topic in topics) > PARTITIONS_A_SLICE
+    return steps if is_large else finish(steps)
+
+
+def _handle_batch(shard: TransactionShard, request: CoordinatorRequest) -> Steps:
+    message: AddPartitionsToTxnRequest = request.message
     records: list[Record] = []
     results: dict[str, AddPartitionsToTxnResult] = {}
     for transaction in message.transactions:
         if transaction.transactional_id in results:
-            codes = _all(transaction.topics, ErrorCode.CONCURRENT_TRANSACTIONS)
+            partitions = yield from _partitions(transaction.topics)
+            codes = dict.fromkeys(partitions, ErrorCode.CONCURRENT_TRANSACTIONS)
         else:
-            codes = _one_of_batch(shard, request, transaction, records)
+            codes = yield from _one_of_batch(shard, request, transaction, records)
         result = AddPartitionsToTxnResult(
-            transactional_id=transaction.transactional_id, topic_results=_topic_results(transaction.topics, codes)
+            transactional_id=transaction.transactional_id,
+            topic_results=(yield from _topic_results(transaction.topics, codes)),
         )
         results.setdefault(transaction.transactional_id, result)
     response = AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_transaction=list(results.values()))
     return Result(records, response, is_atomic=False)
 
 
-def _handle_client(shard: TransactionShard, request: CoordinatorRequest) -> Result:
+def _handle_client(shard: TransactionShard, request: CoordinatorRequest) -> Steps:
     message: AddPartitionsToTxnRequest = request.message
     topics = message.v3_and_below_topics
     pair = (message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
-    added = add(shard, request, message.v3_and_below_transactional_id, pair, _partitions(topics), 0)
+    partitions = yield from _partitions(topics)
+    added = add(shard, request, message.v3_and_below_transactional_id, pair, partitions, 0)
     code = client_code(request, ErrorCode.NONE if isinstance(added, tuple) else added)
-    response = AddPartitionsToTxnResponse(
-        throttle_time_ms=0, results_by_topic_v3_and_below=_topic_results(topics, _all(topics, code))
-    )
+    results = yield from _topic_results(topics, dict.fromkeys(partitions, code))
+    response = AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_topic_v3_and_below=results)
     return Result([added] if isinstance(added, tuple) else [], response)
 
 
@@ -126,16 +143,16 @@ def _one_of_batch(
     request: CoordinatorRequest,
     transaction: AddPartitionsToTxnTransaction,
     records: list[Record],
-) -> dict[TopicPartition, ErrorCode]:
-    partitions = _partitions(transaction.topics)
+) -> Slices[dict[TopicPartition, ErrorCode]]:
+    partitions = yield from _partitions(transaction.topics)
     if transaction.verify_only:
         return _verified(shard, transaction, partitions)
     pair = (transaction.producer_id, transaction.producer_epoch)
     added = add(shard, request, transaction.transactional_id, pair, partitions, EPOCH_PER_TRANSACTION)
     if isinstance(added, tuple):
         records.append(added)
-        return _all(transaction.topics, ErrorCode.NONE)
-    return _all(transaction.topics, added)
+        return dict.fromkeys(partitions, ErrorCode.NONE)
+    return dict.fromkeys(partitions, added)
 
 
 def _verified(
@@ -165,26 +182,29 @@ def client_code(request: CoordinatorRequest, code: ErrorCode) -> ErrorCode:
     return ErrorCode.INVALID_PRODUCER_EPOCH if is_too_new else code
 
 
-def _partitions(topics: list[AddPartitionsToTxnTopic]) -> Partitions:
-    return {TopicPartition(topic.name, partition): None for topic in topics for partition in topic.partitions}
-
-
-def _all(topics: list[AddPartitionsToTxnTopic], code: ErrorCode) -> dict[TopicPartition, ErrorCode]:
-    return dict.fromkeys(_partitions(topics), code)
+def _partitions(topics: list[AddPartitionsToTxnTopic]) -> Slices[Partitions]:
+    partitions: Partitions = {}
+    for topic in topics:
+        for first in range(0, len(topic.partitions), PARTITIONS_A_SLICE):
+            for partition in topic.partitions[first : first + PARTITIONS_A_SLICE]:
+                partitions[TopicPartition(topic.name, partition)] = None
+            yield
+    return partitions
 
 
 def _topic_results(
     topics: list[AddPartitionsToTxnTopic], codes: dict[TopicPartition, ErrorCode]
-) -> list[AddPartitionsToTxnTopicResult]:
-    return [
-        AddPartitionsToTxnTopicResult(
-            name=topic.name,
-            results_by_partition=[
+) -> Slices[list[AddPartitionsToTxnTopicResult]]:
+    results: list[AddPartitionsToTxnTopicResult] = []
+    for topic in topics:
+        result = AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=[])
+        results.append(result)
+        for first in range(0, len(topic.partitions), PARTITIONS_A_SLICE):
+            result.results_by_partition += [
                 AddPartitionsToTxnPartitionResult(
                     partition_index=partition, partition_error_code=codes[TopicPartition(topic.name, partition)]
                 )
-                for partition in topic.partitions
-            ],
-        )
-        for topic in topics
-    ]
+                for partition in topic.partitions[first : first + PARTITIONS_A_SLICE]
+            ]
+            yield
+    return results

@@ -1,7 +1,9 @@
 """What time does: transactions that stay open too long are aborted, ids that nobody uses are forgotten.
 
 Both look around at intervals, as Kafka does, and by the wall clock, because their times come from records and must mean
-the same on the next coordinator. A pass over many ids gives the turn back now and then; what it finds is decided some
+the same on the next coordinator. A wall clock that is set back must not keep a transaction open, and its readers
+waiting, for as long as it was set back: one that this coordinator has seen open for its whole timeout, by the monotonic
+clock, is aborted as well. A pass over many ids gives the turn back now and then; what it finds is decided some
 thousands at a time, and the rest at once after that.
 """
 
@@ -42,7 +44,7 @@ def abort_timed_out(shard: TransactionShard, now_ms: int, wall_ms: int) -> Steps
         if count % LOOKED_AT_A_SLICE == 0:
             yield
         metadata = shard.transactions[transactional_id]
-        if not _is_timed_out(metadata, wall_ms):
+        if not _is_timed_out(shard, metadata, now_ms, wall_ms):
             continue
         if len(effects) >= ABORTED_AT_ONCE:
             shard.timers.set(TIMEOUTS, now_ms)
@@ -56,8 +58,14 @@ def abort_timed_out(shard: TransactionShard, now_ms: int, wall_ms: int) -> Steps
     return Result(records, None, is_atomic=False, effects=effects)
 
 
-def _is_timed_out(metadata: TransactionMetadata, wall_ms: int) -> bool:
-    return not metadata.is_two_phase and metadata.start_ms + metadata.timeout_ms < wall_ms
+def _is_timed_out(shard: TransactionShard, metadata: TransactionMetadata, now_ms: int, wall_ms: int) -> bool:
+    if metadata.is_two_phase:
+        return False
+    start_ms, since_ms = shard.seen_open.get(metadata.transactional_id, (None, now_ms))
+    if start_ms != metadata.start_ms:
+        shard.seen_open[metadata.transactional_id] = metadata.start_ms, now_ms
+        since_ms = now_ms
+    return metadata.start_ms + metadata.timeout_ms < wall_ms or now_ms - since_ms > metadata.timeout_ms
 
 
 def forget_unused(shard: TransactionShard, now_ms: int, wall_ms: int) -> Steps:

@@ -3,11 +3,11 @@
 EndTxn -> PREPARE_* record committed -> SendMarkers -> markers in every partition's log -> MarkersWritten -> COMPLETE_*
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
+from tidelog.model.lazy_dataclass import dataclass
 
 
 class SendMarkers(NamedTuple):

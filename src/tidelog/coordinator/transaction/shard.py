@@ -43,6 +43,7 @@ class TransactionShard:
     decisions: dict[str, int] = field(default_factory=dict)  # by number, of the markers that are missing
     decision_count: int = 0
     clients: dict[str, tuple[str, str]] = field(default_factory=dict)  # id and host of who was last heard in it
+    seen_open: dict[str, tuple[int, int]] = field(default_factory=dict)  # its start, and when it was first seen open
     timers: Timers = field(default_factory=Timers)
     counters: dict[str, int] = field(default_factory=dict)
     _decided: dict[str, Pair] = field(default_factory=dict)  # what records do not say (`last_producer`), until replay
@@ -80,7 +81,7 @@ class TransactionShard:
             self._close(transactional_id)
 
     def _close(self, transactional_id: str) -> None:
-        for index in (self.ongoing, self.prepared, self.markers_missing, self.decisions, self.clients):
+        for index in (self.ongoing, self.prepared, self.markers_missing, self.decisions, self.clients, self.seen_open):
             index.pop(transactional_id, None)
 
     def _forget(self, transactional_id: str) -> None:

@@ -7,7 +7,7 @@ broker is too old for compression, and turns it off without a word.
 import re
 from typing import TYPE_CHECKING, Final
 
-from tidelog.metadata.feature_levels import SERVED
+from tidelog.metadata.feature_levels import KRAFT_VERSION, SERVED
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.api_versions import (
@@ -17,12 +17,11 @@ from tidelog.protocol.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from tidelog.protocol.messages.registry import REQUESTS
-from tidelog.protocol.schema import schema_of
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.protocol.messages.registry import APIS
+from tidelog.server.requests.handler import Handler, RequestContext
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 # What a client may call itself: it ends up in metric names.
 SOFTWARE_PATTERN: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -47,13 +46,21 @@ def handle(broker: "Broker", context: RequestContext, body: ApiVersionsRequest) 
         for name, levels in SERVED.items()
         if levels.min > 0 or context.api_version >= FIRST_WITH_ZERO_LEVELS
     ]
-    features = broker.image.features
     response.finalized_features = [
         FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-        for name, level in sorted(features.items())
+        for name, level in sorted(finalized_levels(broker).items())
     ]
     response.finalized_features_epoch = max(0, broker.image.provenance.offset)
     return response
+
+
+def finalized_levels(broker: "Broker") -> dict[str, int]:
+    """Those of the image, and kraft.version, which the quorum's own records say. Level 0 is not told, as of any."""
+    levels = dict(broker.image.features.items())
+    kraft_version = broker.quorum.kraft_version
+    if kraft_version > 0:
+        levels[KRAFT_VERSION] = kraft_version
+    return levels
 
 
 def advertised_versions(api_keys: list[int]) -> list[ApiVersion]:
@@ -61,12 +68,10 @@ def advertised_versions(api_keys: list[int]) -> list[ApiVersion]:
 
 
 def _version(api_key: int) -> ApiVersion:
-    schema = schema_of(REQUESTS[api_key])
-    is_held_back = schema.latest_version_unstable and api_key not in OFFERED_UNSTABLE
-    highest = schema.versions.highest - (1 if is_held_back else 0)
-    return ApiVersion(
-        api_key=api_key, min_version=0 if api_key == ApiKey.PRODUCE else schema.versions.lowest, max_version=highest
-    )
+    api = APIS[api_key]
+    is_held_back = api.is_latest_unstable and api_key not in OFFERED_UNSTABLE
+    lowest = 0 if api_key == ApiKey.PRODUCE else api.lowest_version
+    return ApiVersion(api_key=api_key, min_version=lowest, max_version=api.highest_version - is_held_back)
 
 
 def refuse(_body: ApiVersionsRequest | None, code: ErrorCode, _message: str | None) -> ApiVersionsResponse:

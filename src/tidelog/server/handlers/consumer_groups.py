@@ -18,12 +18,12 @@ from tidelog.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from tidelog.server.coordinator_asking import ask_group, ask_groups
+from tidelog.server.coordination.asking import ask_group, ask_groups
 from tidelog.server.handlers.groups import GROUP_OPERATIONS
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, respond, whole
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 CONSUMER_PROTOCOL = "consumer"
 
@@ -47,7 +47,7 @@ def refuse_heartbeat(
     )
 
 
-def handle_describe(broker: "Broker", context: RequestContext, body: ConsumerGroupDescribeRequest) -> None:
+def describe_steps(broker: "Broker", context: RequestContext, body: ConsumerGroupDescribeRequest) -> Steps[None]:
     check_served(broker)
 
     def body_for(group_ids: list[str]) -> ConsumerGroupDescribeRequest:
@@ -56,10 +56,12 @@ def handle_describe(broker: "Broker", context: RequestContext, body: ConsumerGro
     def done(responses: list[ConsumerGroupDescribeResponse]) -> None:
         found = {group.group_id: group for response in responses for group in response.groups}
         described = [_described(body, found, group_id) for group_id in body.group_ids]
-        context.respond(ConsumerGroupDescribeResponse(throttle_time_ms=0, groups=described))
+        members = sum(len(group.members) for group in described)
+        response = ConsumerGroupDescribeResponse(throttle_time_ms=0, groups=described)
+        respond(context, response, len(described) + members)
 
     asked = [group_id for group_id in dict.fromkeys(body.group_ids) if group_id]
-    ask_groups(broker, context, asked, body_for, refuse_describe, done)
+    yield from ask_groups(broker, context, asked, body_for, refuse_describe, done)
 
 
 def _described(body: ConsumerGroupDescribeRequest, found: dict[str, DescribedGroup], group_id: str) -> DescribedGroup:
@@ -89,4 +91,6 @@ def refuse_describe(
 
 
 CONSUMER_GROUP_HEARTBEAT = Handler(ApiKey.CONSUMER_GROUP_HEARTBEAT, handle_heartbeat, refuse_heartbeat)
-CONSUMER_GROUP_DESCRIBE = Handler(ApiKey.CONSUMER_GROUP_DESCRIBE, handle_describe, refuse_describe)
+CONSUMER_GROUP_DESCRIBE = Handler(
+    ApiKey.CONSUMER_GROUP_DESCRIBE, whole(describe_steps), refuse_describe, steps=describe_steps
+)

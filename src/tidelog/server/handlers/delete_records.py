@@ -16,23 +16,23 @@ from tidelog.protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from tidelog.server.handling import Handler, RequestContext
-from tidelog.server.internal_topics import is_internal
+from tidelog.server.cluster.internal_topics import is_internal
+from tidelog.server.handlers.by_partition import answer_each
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, whole
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 NO_LOW_WATERMARK: Final = -1
 
 
-def handle(broker: "Broker", _context: RequestContext, body: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    topics = [
-        DeleteRecordsTopicResult(
-            name=topic.name, partitions=[_delete(broker, topic.name, each) for each in topic.partitions]
-        )
-        for topic in body.topics
-    ]
-    return DeleteRecordsResponse(throttle_time_ms=0, topics=topics)
+def steps(broker: "Broker", _context: RequestContext, body: DeleteRecordsRequest) -> Steps[DeleteRecordsResponse]:
+    return answer_each(
+        DeleteRecordsResponse(throttle_time_ms=0, topics=[]),
+        body.topics,
+        lambda topic: DeleteRecordsTopicResult(name=topic.name, partitions=[]),
+        lambda topic, asked: _delete(broker, topic.name, asked),
+    )
 
 
 def _delete(broker: "Broker", topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
@@ -68,4 +68,4 @@ def refuse(body: DeleteRecordsRequest, code: ErrorCode, _message: str | None) ->
     )
 
 
-DELETE_RECORDS = Handler(ApiKey.DELETE_RECORDS, handle, refuse)
+DELETE_RECORDS = Handler(ApiKey.DELETE_RECORDS, whole(steps), refuse, steps=steps)

@@ -9,10 +9,10 @@ from tidelog.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.requests.handler import Handler, RequestContext
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 BROKERS: Final = 1
 CONTROLLERS: Final = 2

@@ -1,6 +1,6 @@
 """DescribeConfigs: every setting of a resource, where it comes from, and what stands behind it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from tidelog.config import (
@@ -23,19 +23,44 @@ from tidelog.protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, run_whole
+from tidelog.server.requests.response_arrays import Collect, at_once, on_demand
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 _TYPES: Final = {each.value: each for each in ResourceType if each is not ResourceType.UNKNOWN}
+_REMEMBERED: Final = 64
 
 
-def handle(broker: "Broker", _context: RequestContext, body: DescribeConfigsRequest) -> DescribeConfigsResponse:
+def _response(broker: "Broker", body: DescribeConfigsRequest, collect: Collect) -> Steps[DescribeConfigsResponse]:
     for asked in body.resources:
         if asked.resource_type not in _TYPES:  # which refuses the others as well, as Kafka does
             raise ApiError(ErrorCode.INVALID_REQUEST, f"resource type {asked.resource_type} has no settings")
-    return DescribeConfigsResponse(throttle_time_ms=0, results=[_answer(broker, body, each) for each in body.resources])
+        yield
+    return DescribeConfigsResponse(throttle_time_ms=0, results=collect(body.resources, _answers(broker, body)))
+
+
+def handle(broker: "Broker", _context: RequestContext, body: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    return run_whole(_response(broker, body, at_once))
+
+
+def steps(broker: "Broker", _context: RequestContext, body: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
+    return (yield from _response(broker, body, on_demand))
+
+
+def _answers(broker: "Broker", body: DescribeConfigsRequest) -> Iterator[DescribeConfigsResult]:
+    """A resource that is named again soon is not described again: a hundred thousand times the same one took half a
+    minute of the processor."""
+    known: dict[tuple[object, ...], DescribeConfigsResult] = {}
+    for asked in body.resources:
+        key = (asked.resource_type, asked.resource_name, tuple(asked.configuration_keys or ()))
+        answer = known.get(key)
+        if answer is None:
+            if len(known) >= _REMEMBERED:
+                del known[next(iter(known))]
+            answer = known[key] = _answer(broker, body, asked)
+        yield answer
 
 
 def _answer(broker: "Broker", body: DescribeConfigsRequest, asked: DescribeConfigsResource) -> DescribeConfigsResult:
@@ -114,4 +139,4 @@ def refuse(body: DescribeConfigsRequest, code: ErrorCode, message: str | None) -
     return DescribeConfigsResponse(throttle_time_ms=0, results=results)
 
 
-DESCRIBE_CONFIGS = Handler(ApiKey.DESCRIBE_CONFIGS, handle, refuse)
+DESCRIBE_CONFIGS = Handler(ApiKey.DESCRIBE_CONFIGS, handle, refuse, steps=steps)

@@ -16,26 +16,27 @@ from tidelog.protocol.messages.describe_quorum import (
     ReplicaState,
 )
 from tidelog.raft.voters import VoterNode
-from tidelog.server.handling import Handler, RequestContext
-from tidelog.server.metadata_log import METADATA_PARTITION
-from tidelog.server.metadata_log_quorum import MetadataQuorum
+from tidelog.server.metadata_log.log import METADATA_PARTITION
+from tidelog.server.metadata_log.quorum import MetadataQuorum
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, whole
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 
 FIRST_WITH_NODES: Final = 2
 
 
-def handle(broker: "Broker", context: RequestContext, body: DescribeQuorumRequest) -> DescribeQuorumResponse:
+def steps(broker: "Broker", context: RequestContext, body: DescribeQuorumRequest) -> Steps[DescribeQuorumResponse]:
     quorum, has_nodes = broker.quorum, context.api_version >= FIRST_WITH_NODES
-    topics = [
-        DescribeQuorumResponseTopicData(
-            topic_name=topic.topic_name,
-            partitions=[_partition(broker, quorum, topic.topic_name, each, has_nodes) for each in topic.partitions],
-        )
-        for topic in body.topics
-    ]
+    topics: list[DescribeQuorumResponseTopicData] = []
+    for topic in body.topics:
+        answered = DescribeQuorumResponseTopicData(topic_name=topic.topic_name, partitions=[])
+        topics.append(answered)
+        yield
+        for each in topic.partitions:
+            answered.partitions.append(_partition(broker, quorum, topic.topic_name, each, has_nodes))
+            yield
     nodes = [_node(voter) for voter in quorum.quorum.history.voters.nodes] if has_nodes else []
     return DescribeQuorumResponse(error_code=ErrorCode.NONE, error_message=None, topics=topics, nodes=nodes)
 
@@ -92,4 +93,4 @@ def refuse(_body: DescribeQuorumRequest, code: ErrorCode, message: str | None) -
     return DescribeQuorumResponse(error_code=code, error_message=message, topics=[])
 
 
-DESCRIBE_QUORUM = Handler(ApiKey.DESCRIBE_QUORUM, handle, refuse)
+DESCRIBE_QUORUM = Handler(ApiKey.DESCRIBE_QUORUM, whole(steps), refuse, steps=steps)

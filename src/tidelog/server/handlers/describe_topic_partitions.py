@@ -4,6 +4,7 @@ Topics come in the order of their names, partitions in theirs. A page ends after
 the first one that it left out.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from tidelog.config.settings import requests
@@ -19,26 +20,28 @@ from tidelog.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from tidelog.server.handling import Handler, RequestContext
-from tidelog.server.internal_topics import is_internal
-from tidelog.server.reachable import NO_LEADER, Reachable
+from tidelog.server.cluster.internal_topics import is_internal
+from tidelog.server.cluster.reachable import NO_LEADER, Reachable
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, whole
+from tidelog.server.requests.response_arrays import in_order
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 FEWEST: Final = 1
 
 
-def handle(
+def steps(
     broker: "Broker", context: RequestContext, body: DescribeTopicPartitionsRequest
-) -> DescribeTopicPartitionsResponse:
+) -> Steps[DescribeTopicPartitionsResponse]:
     cursor = body.cursor
     if cursor is not None and body.topics and all(cursor.topic_name != topic.name for topic in body.topics):
         raise ApiError(ErrorCode.INVALID_REQUEST, f"a cursor at {cursor.topic_name}, which is none of the topics")
     if cursor is not None and cursor.partition_index < 0:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"a cursor at partition {cursor.partition_index}")
     most: int = broker.config.get(requests.MAX_REQUEST_PARTITION_SIZE_LIMIT)
-    return _Page(broker, context, max(FEWEST, min(most, body.response_partition_limit))).fill(body)
+    page = _Page(broker, context, max(FEWEST, min(most, body.response_partition_limit)))
+    return (yield from page.fill(body))
 
 
 class _Page:
@@ -48,16 +51,19 @@ class _Page:
         self._left = limit
         self._response = DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=[])
 
-    def fill(self, body: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    def fill(self, body: DescribeTopicPartitionsRequest) -> Steps[DescribeTopicPartitionsResponse]:
         cursor = body.cursor
-        asked_for_all = not body.topics
-        names = sorted(self._topics) if asked_for_all else sorted({topic.name for topic in body.topics})
-        for name in names:
-            if cursor is not None and name < cursor.topic_name:
-                continue
+        asked: Iterable[str] = self._topics
+        if body.topics:
+            asked = dict.fromkeys(topic.name for topic in body.topics)
+        if cursor is not None:
+            first_name = cursor.topic_name
+            asked = [name for name in asked if name >= first_name]
+        for name in in_order(asked):
             first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
             if not self._add(name, first):
                 break
+            yield
         return self._response
 
     def _add(self, name: str, first: int) -> bool:
@@ -124,4 +130,4 @@ def refuse(
     return DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=refused)
 
 
-DESCRIBE_TOPIC_PARTITIONS = Handler(ApiKey.DESCRIBE_TOPIC_PARTITIONS, handle, refuse)
+DESCRIBE_TOPIC_PARTITIONS = Handler(ApiKey.DESCRIBE_TOPIC_PARTITIONS, whole(steps), refuse, steps=steps)

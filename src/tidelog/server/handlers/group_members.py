@@ -8,11 +8,11 @@ from tidelog.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatRespo
 from tidelog.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from tidelog.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from tidelog.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from tidelog.server.coordinator_asking import ask_group
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.coordination.asking import ask_group
+from tidelog.server.requests.handler import Handler, RequestContext
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 FIRST_WITH_NULL_PROTOCOL: Final = 7
 

@@ -1,5 +1,6 @@
 """OffsetCommit, OffsetFetch and OffsetDelete: to the coordinator of the group, or of each of several groups."""
 
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from tidelog.coordinator.group.offsets.fetch_answers import as_one_group, refused_group, requested_groups
@@ -12,13 +13,13 @@ from tidelog.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from tidelog.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
-from tidelog.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from tidelog.server.commit_path import learn
-from tidelog.server.coordinator_asking import ask_group, ask_groups
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
+from tidelog.server.coordination.asking import ask_group, ask_groups
+from tidelog.server.coordination.quick_commit import learn
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, respond, whole
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 FIRST_BY_GROUP: Final = 8
 
@@ -43,7 +44,7 @@ def refuse_commit(body: OffsetCommitRequest, code: ErrorCode, _message: str | No
     return OffsetCommitResponse(topics=topics)
 
 
-def handle_fetch(broker: "Broker", context: RequestContext, body: OffsetFetchRequest) -> None:
+def fetch_steps(broker: "Broker", context: RequestContext, body: OffsetFetchRequest) -> Steps[None]:
     version = context.api_version
 
     def refuse(asked: OffsetFetchRequest, code: ErrorCode, _message: str | None) -> OffsetFetchResponse:
@@ -51,21 +52,35 @@ def handle_fetch(broker: "Broker", context: RequestContext, body: OffsetFetchReq
 
     if version < FIRST_BY_GROUP or len(body.groups) == 1:
         group_id = body.group_id if version < FIRST_BY_GROUP else body.groups[0].group_id
-        ask_group(broker, context, group_id, body, refuse)
+        ask_group(broker, context, group_id, body, refuse, lambda response: _respond_fetch(context, response))
         return
 
+    named: dict[str, deque[OffsetFetchRequestGroup]] = {}
+    for group in body.groups:
+        named.setdefault(group.group_id, deque()).append(group)
+        yield
+
     def body_for(group_ids: list[str]) -> OffsetFetchRequest:
-        groups = [group for group in body.groups if group.group_id in group_ids]
+        """Each is asked for as often as it is there, perhaps in several parts."""
+        groups = [named[group_id].popleft() for group_id in group_ids]
         return OffsetFetchRequest(groups=groups, require_stable=body.require_stable)
 
     def done(responses: list[OffsetFetchResponse]) -> None:
         """In the order of the request; a group that is there twice is answered twice."""
         places = {group.group_id: place for place, group in enumerate(body.groups)}
         groups = [group for response in responses for group in response.groups]
-        context.respond(OffsetFetchResponse(groups=sorted(groups, key=lambda group: places[group.group_id])))
+        in_order = sorted(groups, key=lambda group: places[group.group_id])
+        _respond_fetch(context, OffsetFetchResponse(groups=in_order))
 
-    group_ids = list(dict.fromkeys(group.group_id for group in body.groups))
-    ask_groups(broker, context, group_ids, body_for, refuse, done)
+    yield from ask_groups(broker, context, [group.group_id for group in body.groups], body_for, refuse, done)
+
+
+def _respond_fetch(context: RequestContext, response: OffsetFetchResponse) -> None:
+    """All offsets of a group are asked for in a few bytes."""
+    count = len(response.groups) + sum(len(topic.partitions) for topic in response.topics)
+    for group in response.groups:
+        count += len(group.topics) + sum(len(topic.partitions) for topic in group.topics)
+    respond(context, response, count)
 
 
 def _refused(body: OffsetFetchRequest, code: ErrorCode, version: int) -> OffsetFetchResponse:
@@ -95,5 +110,5 @@ def refuse_delete(_body: OffsetDeleteRequest, code: ErrorCode, _message: str | N
 
 
 OFFSET_COMMIT = Handler(ApiKey.OFFSET_COMMIT, handle_commit, refuse_commit)
-OFFSET_FETCH = Handler(ApiKey.OFFSET_FETCH, handle_fetch, refuse_fetch)
+OFFSET_FETCH = Handler(ApiKey.OFFSET_FETCH, whole(fetch_steps), refuse_fetch, steps=fetch_steps)
 OFFSET_DELETE = Handler(ApiKey.OFFSET_DELETE, handle_delete, refuse_delete)

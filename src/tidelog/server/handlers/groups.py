@@ -8,24 +8,27 @@ from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from tidelog.protocol.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from tidelog.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
-from tidelog.server.coordinator_asking import Gathering, ask_groups, coordinator_request
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.coordination.asking import Gathering, ask_groups, coordinator_request
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, respond, whole
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 # Without ACLs everybody may do everything: read, delete, describe, describe and alter configs. A bit an operation.
 GROUP_OPERATIONS: Final = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 
 
-def handle_describe(broker: "Broker", context: RequestContext, body: DescribeGroupsRequest) -> None:
+def describe_steps(broker: "Broker", context: RequestContext, body: DescribeGroupsRequest) -> Steps[None]:
     def done(responses: list[DescribeGroupsResponse]) -> None:
         found = {group.group_id: group for response in responses for group in response.groups}
         groups = [_described(body, found, group_id) for group_id in body.groups]
-        context.respond(DescribeGroupsResponse(groups=groups))
+        members = sum(len(group.members) for group in groups)
+        respond(context, DescribeGroupsResponse(groups=groups), len(groups) + members)
 
     asked = list(dict.fromkeys(body.groups))  # the empty name too: it may have offsets of old simple consumers
-    ask_groups(broker, context, asked, lambda part: DescribeGroupsRequest(groups=part), refuse_describe, done)
+    yield from ask_groups(
+        broker, context, asked, lambda part: DescribeGroupsRequest(groups=part), refuse_describe, done
+    )
 
 
 def _described(body: DescribeGroupsRequest, found: dict[str, DescribedGroup], group_id: str) -> DescribedGroup:
@@ -45,13 +48,15 @@ def refuse_describe(body: DescribeGroupsRequest, code: ErrorCode, _message: str 
     return DescribeGroupsResponse(groups=[_undescribed(group_id, code) for group_id in body.groups])
 
 
-def handle_delete(broker: "Broker", context: RequestContext, body: DeleteGroupsRequest) -> None:
+def delete_steps(broker: "Broker", context: RequestContext, body: DeleteGroupsRequest) -> Steps[None]:
     def done(responses: list[DeleteGroupsResponse]) -> None:
         found = {result.group_id: result for response in responses for result in response.results}
         context.respond(DeleteGroupsResponse(throttle_time_ms=0, results=[found[group_id] for group_id in asked]))
 
     asked = list(dict.fromkeys(body.groups_names))
-    ask_groups(broker, context, asked, lambda part: DeleteGroupsRequest(groups_names=part), refuse_delete, done)
+    yield from ask_groups(
+        broker, context, asked, lambda part: DeleteGroupsRequest(groups_names=part), refuse_delete, done
+    )
 
 
 def refuse_delete(body: DeleteGroupsRequest, code: ErrorCode, _message: str | None) -> DeleteGroupsResponse:
@@ -63,7 +68,8 @@ def handle_list(broker: "Broker", context: RequestContext, body: ListGroupsReque
     """Of all partitions. While one is being loaded the list would be wrong, so there is none."""
 
     def done(answers: list[Any]) -> None:
-        context.respond(_listed(answers))
+        response = _listed(answers)
+        respond(context, response, len(response.groups))
 
     coordinators = broker.coordinators.groups
     partitions = coordinators.partitions()
@@ -88,6 +94,6 @@ def refuse_list(_body: ListGroupsRequest, code: ErrorCode, _message: str | None)
     return ListGroupsResponse(error_code=code, groups=[])
 
 
-DESCRIBE_GROUPS = Handler(ApiKey.DESCRIBE_GROUPS, handle_describe, refuse_describe)
-DELETE_GROUPS = Handler(ApiKey.DELETE_GROUPS, handle_delete, refuse_delete)
+DESCRIBE_GROUPS = Handler(ApiKey.DESCRIBE_GROUPS, whole(describe_steps), refuse_describe, steps=describe_steps)
+DELETE_GROUPS = Handler(ApiKey.DELETE_GROUPS, whole(delete_steps), refuse_delete, steps=delete_steps)
 LIST_GROUPS = Handler(ApiKey.LIST_GROUPS, handle_list, refuse_list)

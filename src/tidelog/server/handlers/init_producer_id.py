@@ -14,12 +14,12 @@ from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import NO_PRODUCER_ID
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from tidelog.server.coordinator_asking import ask_transaction
+from tidelog.server.coordination.asking import ask_transaction
 from tidelog.server.handlers.transactions import understood
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.requests.handler import Handler, RequestContext
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 NO_PRODUCER_EPOCH = -1
 _FIRST_WITH_FENCED = 4

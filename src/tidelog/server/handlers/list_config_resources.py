@@ -13,10 +13,10 @@ from tidelog.protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.requests.handler import Handler, RequestContext
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 FIRST_WITH_TYPES: Final = 1
 SUPPORTED: Final = (
@@ -32,6 +32,7 @@ def handle(broker: "Broker", context: RequestContext, body: ListConfigResourcesR
     wanted = [int(each) for each in SUPPORTED] if not body.resource_types else body.resource_types
     if context.api_version < FIRST_WITH_TYPES:
         wanted = [ResourceType.CLIENT_METRICS]
+    wanted = list(dict.fromkeys(wanted))  # the rest looks through it for every kind
     if any(each not in SUPPORTED for each in wanted):
         return refuse(body, ErrorCode.UNSUPPORTED_VERSION, None)
     found = [

@@ -14,22 +14,25 @@ from tidelog.protocol.messages.describe_transactions import (
     TransactionState,
 )
 from tidelog.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from tidelog.server.coordinator_asking import Gathering, ask_transaction, coordinator_request
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.coordination.asking import Gathering, ask_transaction, coordinator_request
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, respond, whole
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 
-def handle_describe(broker: "Broker", context: RequestContext, body: DescribeTransactionsRequest) -> None:
+def describe_steps(broker: "Broker", context: RequestContext, body: DescribeTransactionsRequest) -> Steps[None]:
     def done(answers: list[DescribeTransactionsResponse]) -> None:
         states = [state for answer in answers for state in answer.transaction_states]
-        context.respond(DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states))
+        partitions = sum(len(topic.partitions) for state in states for topic in state.topics)
+        response = DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states)
+        respond(context, response, len(states) + partitions)
 
     gathering = Gathering(len(body.transactional_ids), done)
     for index, transactional_id in enumerate(body.transactional_ids):
         alone = DescribeTransactionsRequest(transactional_ids=[transactional_id])
         ask_transaction(broker, context, transactional_id, alone, refuse_describe, gathering.part(index))
+        yield
 
 
 def refuse_describe(
@@ -57,7 +60,8 @@ def handle_list(broker: "Broker", context: RequestContext, body: ListTransaction
     unknown = [name for name in dict.fromkeys(body.state_filters) if name not in STATES_BY_NAME]
 
     def done(answers: list[Any]) -> None:
-        context.respond(_merged(answers, unknown))
+        response = _merged(answers, unknown)
+        respond(context, response, len(response.transaction_states))
 
     gathering = Gathering(len(partitions), done)
     for index, partition in enumerate(partitions):
@@ -86,5 +90,7 @@ def refuse_list(_body: object, code: ErrorCode, _message: str | None) -> ListTra
     )
 
 
-DESCRIBE_TRANSACTIONS = Handler(ApiKey.DESCRIBE_TRANSACTIONS, handle_describe, refuse_describe)
+DESCRIBE_TRANSACTIONS = Handler(
+    ApiKey.DESCRIBE_TRANSACTIONS, whole(describe_steps), refuse_describe, steps=describe_steps
+)
 LIST_TRANSACTIONS = Handler(ApiKey.LIST_TRANSACTIONS, handle_list, refuse_list)

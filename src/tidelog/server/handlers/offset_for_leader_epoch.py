@@ -12,23 +12,21 @@ from tidelog.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
-from tidelog.server.handling import Handler, RequestContext
+from tidelog.server.handlers.by_partition import answer_each
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, whole
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 
-def handle(
+def steps(
     broker: "Broker", _context: RequestContext, body: OffsetForLeaderEpochRequest
-) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        throttle_time_ms=0,
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic, partitions=[_answer(broker, topic.topic, each) for each in topic.partitions]
-            )
-            for topic in body.topics
-        ],
+) -> Steps[OffsetForLeaderEpochResponse]:
+    return answer_each(
+        OffsetForLeaderEpochResponse(throttle_time_ms=0, topics=[]),
+        body.topics,
+        lambda topic: OffsetForLeaderTopicResult(topic=topic.topic, partitions=[]),
+        lambda topic, asked: _answer(broker, topic.topic, asked),
     )
 
 
@@ -60,4 +58,4 @@ def refuse(body: OffsetForLeaderEpochRequest, code: ErrorCode, _message: str | N
     )
 
 
-OFFSET_FOR_LEADER_EPOCH = Handler(ApiKey.OFFSET_FOR_LEADER_EPOCH, handle, refuse)
+OFFSET_FOR_LEADER_EPOCH = Handler(ApiKey.OFFSET_FOR_LEADER_EPOCH, whole(steps), refuse, steps=steps)

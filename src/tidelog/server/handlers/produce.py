@@ -4,9 +4,11 @@ acks=0 gets no answer; where something went wrong the connection is closed inste
 leader anew. acks=1 is answered when the leader has written it, acks=all when the high watermark has passed it.
 
 The first batch of a transaction in a partition waits for the transaction's coordinator, and later requests of the
-connection for it (`verification_queue`).
+connection for it (`held_produces`). So do those behind a request that takes more than its turn
+(`produce_appending`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,17 +27,21 @@ from tidelog.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from tidelog.server.handling import Handler, RequestContext
-from tidelog.server.internal_topics import is_internal
-from tidelog.server.partition import ALL_REPLICAS, Partition
-from tidelog.server.produce_path import FIRST_WITH_ZSTD, learn
-from tidelog.server.verification_queue import Verified, find_leader, hold, is_transactional
-from tidelog.storage.appended import Refused
-from tidelog.storage.log_append import Append
-from tidelog.storage.producer_verification import VerificationGuard
+from tidelog.server.cluster.internal_topics import is_internal
+from tidelog.server.hosting.partition import ALL_REPLICAS, Partition
+from tidelog.server.produce.appending import ProduceAppending, ReadyBatch
+from tidelog.server.produce.held_requests import Verified, find_leader, hold, hold_behind, is_transactional
+from tidelog.server.produce.quick_path import FIRST_WITH_ZSTD, learn
+from tidelog.server.requests.element_limits import WHOLE_ELEMENTS_MAX
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, run_whole
+from tidelog.storage.append.outcome import Refused, TooHeavy
+from tidelog.storage.append.prepared_append import append_prepared
+from tidelog.storage.append.rules import AppendRules
+from tidelog.storage.log.group_commit import Append
+from tidelog.storage.producers.verification import VerificationGuard
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 NO_ACKS, LEADER_ONLY = 0, 1
 ADMIN_CLIENT = "__admin_client"  # the name by which Kafka's own tools may write to internal topics
@@ -69,20 +75,25 @@ class DelayedProduce:
     timeout_ms: int
     entries: list[Entry]
     is_done: bool = False
+    settled: int = 0  # entries, from the first one, that nothing is waited for any more
 
     def settle(self) -> None:
         """The end of the turn: everything is written. Answer, or wait."""
-        if self.try_complete():
-            return
-        broker = self.context.connection.broker
-        broker.purgatory.add(self, broker.turn.monotonic_ms + max(0, self.timeout_ms))
-        for entry in self.entries:
-            if entry.partition is not None and self._is_waiting(entry):
-                entry.partition.produce_waiters[self] = None
+        if not self.try_complete():
+            broker = self.context.connection.broker
+            broker.purgatory.add(self, broker.turn.monotonic_ms + max(0, self.timeout_ms))
 
     def try_complete(self) -> bool:
-        if any(self._is_waiting(entry) for entry in self.entries):
-            return False
+        """Go on from the entry that was waited for last: with thousands of them, each is looked at once or twice and
+        not whenever another one moves."""
+        entries = self.entries
+        while self.settled < len(entries):
+            entry = entries[self.settled]
+            if self._is_waiting(entry):
+                assert entry.partition is not None
+                entry.partition.produce_waiters[self] = None
+                return False
+            self.settled += 1
         self._answer(is_expired=False)
         return True
 
@@ -102,13 +113,27 @@ class DelayedProduce:
 
     def _answer(self, *, is_expired: bool) -> None:
         self.is_done = True
-        answers = [(entry, self._answer_to(entry, is_expired)) for entry in self.entries]
-        if self.acks == NO_ACKS:
-            self.context.respond_nothing()
-            if any(answer.error_code for _entry, answer in answers):
-                self.context.connection.close()
-            return
-        self.context.respond(_response(self.context, answers))
+        if len(self.entries) <= WHOLE_ELEMENTS_MAX:
+            response = run_whole(self._answer_steps(is_expired))
+            if response is not None:
+                self.context.respond(response)
+        else:
+            # Where that fails the connection ends, as with a request that expects no answer: its batches are gone.
+            unanswerable = ProduceRequest(acks=NO_ACKS, timeout_ms=0, topic_data=[])
+            slices = self.context.connection.broker.slices
+            slices.go_on(self.context, unanswerable, self._answer_steps(is_expired))
+
+    def _answer_steps(self, is_expired: bool) -> Steps[ProduceResponse | None]:
+        if self.acks != NO_ACKS:
+            return (yield from _response(self.context, self.entries, lambda each: self._answer_to(each, is_expired)))
+        has_failed = False
+        for entry in self.entries:
+            has_failed = has_failed or self._answer_to(entry, is_expired).error_code != ErrorCode.NONE
+            yield
+        self.context.respond_nothing()
+        if has_failed:
+            self.context.connection.close()
+        return None
 
     def _answer_to(self, entry: Entry, is_expired: bool) -> PartitionProduceResponse:
         index, outcome, partition = entry.topic_partition.partition, entry.outcome, entry.partition
@@ -136,22 +161,50 @@ class DelayedProduce:
         )
 
 
+def steps(broker: "Broker", context: RequestContext, body: ProduceRequest) -> Steps[None]:
+    """With many batches. What is appended is cut into turns by itself (`produce_appending`)."""
+    if is_transactional(body):
+        yield from hold(broker, context, body, _append_all)
+    else:
+        handle(broker, context, body)
+
+
 def handle(broker: "Broker", context: RequestContext, body: ProduceRequest) -> None:
     if is_transactional(body) or context.connection in broker.transactions.held:
-        hold(broker, context, body, _append_all)
+        run_whole(hold(broker, context, body, _append_all))
         return
-    entries = _append_all(broker, context, body, Verified())
-    _learn_if_simple(context, body, entries)
+    entries: list[Entry] = []
+    appending = _appending(broker, context, body, Verified(), entries)
+    if appending.go_on():
+        if not appending.has_failed:
+            _learn_if_simple(context, body, entries)
+    else:
+        hold_behind(broker, context.connection, appending)
 
 
-def _append_all(broker: "Broker", context: RequestContext, body: ProduceRequest, verified: Verified) -> list[Entry]:
-    entries = [
-        _append(broker, context, body, topic, data, verified)
-        for topic in body.topic_data
-        for data in topic.partition_data
-    ]
-    broker.turn.produced.append(DelayedProduce(context, body.acks, body.timeout_ms, entries))
-    return entries
+def _append_all(
+    broker: "Broker", context: RequestContext, body: ProduceRequest, verified: Verified
+) -> ProduceAppending:
+    return _appending(broker, context, body, verified, [])
+
+
+def _appending(
+    broker: "Broker", context: RequestContext, body: ProduceRequest, verified: Verified, entries: list[Entry]
+) -> ProduceAppending:
+    """What becomes of the batches is in `entries`, and answered when they are all there."""
+
+    def append(topic: TopicProduceData, data: PartitionProduceData, ready: ReadyBatch | None) -> AppendRules | None:
+        entry = _append(broker, context, body, topic, data, verified, ready)
+        if isinstance(entry.outcome, TooHeavy):
+            assert entry.partition is not None
+            return entry.partition.log.rules
+        entries.append(entry)
+        return None
+
+    def settle() -> None:
+        broker.turn.produced.append(DelayedProduce(context, body.acks, body.timeout_ms, entries))
+
+    return ProduceAppending(context, body, append, settle)
 
 
 def _append(
@@ -161,16 +214,17 @@ def _append(
     topic: TopicProduceData,
     data: PartitionProduceData,
     verified: Verified,
+    ready: ReadyBatch | None,
 ) -> Entry:
-    place, found = find_leader(broker, context.api_version, topic, data.index)
+    topic_partition, found = find_leader(broker, context.api_version, topic, data.index)
     if isinstance(found, ErrorCode):
-        return Entry(place, topic.topic_id, None, Refused(found, ""))
-    refused = verified.refusals.get(place) or _refuse(context, body, found, data)
+        return Entry(topic_partition, topic.topic_id, None, Refused(found, ""))
+    refused = verified.refusals.get(topic_partition) or _refuse(context, body, found, data)
     if refused is not None:
         found.metrics.failed_produces += 1
-        return Entry(place, topic.topic_id, None, refused)
-    outcome = _append_to(broker, context, found, data, body.acks, verified.guards.get(place))
-    return Entry(place, topic.topic_id, found, outcome)
+        return Entry(topic_partition, topic.topic_id, None, refused)
+    outcome = _append_to(broker, context, found, data, body.acks, verified.guards.get(topic_partition), ready)
+    return Entry(topic_partition, topic.topic_id, found, outcome)
 
 
 def _refuse(
@@ -192,6 +246,7 @@ def _append_to(
     data: PartitionProduceData,
     acks: int,
     guard: VerificationGuard | None,
+    ready: ReadyBatch | None,
 ) -> Append | Refused:
     view, turn = data.records, broker.turn
     assert view is not None
@@ -201,17 +256,11 @@ def _append_to(
         outcome = Refused(ErrorCode.NOT_ENOUGH_REPLICAS, text)
     else:
         try:
-            outcome = partition.log.append_as_leader(
-                view,
-                0,
-                len(view),
-                partition.leader_epoch,
-                turn.wall_ms,
-                guard=guard,
-                allows_zstd=context.api_version >= FIRST_WITH_ZSTD,
-            )
+            outcome = _stage(broker, context, partition, view, guard, ready)
         except StorageFault as fault:
             outcome = broker.append_fault(partition, fault)
+    if isinstance(outcome, TooHeavy):
+        return outcome
     metrics = partition.metrics
     metrics.produces += 1
     if isinstance(outcome, Refused):
@@ -221,6 +270,31 @@ def _append_to(
     metrics.bytes_in += len(view)
     metrics.messages_in += outcome.last_offset - outcome.first_offset + 1
     return outcome
+
+
+def _stage(
+    broker: "Broker",
+    context: RequestContext,
+    partition: Partition,
+    view: memoryview,
+    guard: VerificationGuard | None,
+    ready: ReadyBatch | None,
+) -> Append | Refused:
+    log, wall_ms = partition.log, broker.turn.wall_ms
+    if ready is not None and ready.rules is log.rules:
+        if isinstance(ready.outcome, Refused):
+            return ready.outcome
+        return append_prepared(log, view, ready.outcome, partition.leader_epoch, wall_ms, guard)
+    return log.append_as_leader(
+        view,
+        0,
+        len(view),
+        partition.leader_epoch,
+        wall_ms,
+        guard=guard,
+        allows_zstd=context.api_version >= FIRST_WITH_ZSTD,
+        is_inline=broker.preparations.has_workers,
+    )
 
 
 def _learn_if_simple(context: RequestContext, body: ProduceRequest, entries: list[Entry]) -> None:
@@ -252,10 +326,13 @@ def _failure(index: int, code: ErrorCode) -> PartitionProduceResponse:
     )
 
 
-def _response(context: RequestContext, answers: list[tuple[Entry, PartitionProduceResponse]]) -> ProduceResponse:
+def _response(
+    context: RequestContext, entries: list[Entry], answer_to: Callable[[Entry], PartitionProduceResponse]
+) -> Steps[ProduceResponse]:
     by_topic: dict[tuple[str, Uuid], TopicProduceResponse] = {}
     leaders: dict[int, NodeEndpoint] = {}
-    for entry, answer in answers:
+    for entry in entries:
+        answer = answer_to(entry)
         key = (entry.topic_partition.topic, entry.topic_id)
         if key not in by_topic:
             by_topic[key] = TopicProduceResponse(
@@ -264,6 +341,7 @@ def _response(context: RequestContext, answers: list[tuple[Entry, PartitionProdu
         by_topic[key].partition_responses.append(answer)
         if answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER and context.api_version >= _FIRST_WITH_LEADER:
             _name_leader(context, entry, answer, leaders)
+        yield
     return ProduceResponse(responses=list(by_topic.values()), node_endpoints=list(leaders.values()))
 
 
@@ -297,4 +375,4 @@ def refuse(body: ProduceRequest, code: ErrorCode, message: str | None) -> Produc
     return ProduceResponse(responses=list(by_topic.values()))
 
 
-PRODUCE = Handler(ApiKey.PRODUCE, handle, refuse)
+PRODUCE = Handler(ApiKey.PRODUCE, handle, refuse, steps=steps)

@@ -22,12 +22,12 @@ from tidelog.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 from tidelog.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from tidelog.server.coordinator_asking import Gathering, ask_transaction
-from tidelog.server.handling import Handler, RequestContext
-from tidelog.server.internal_topics import is_internal
+from tidelog.server.cluster.internal_topics import is_internal
+from tidelog.server.coordination.asking import Gathering, ask_transaction
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, whole
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 _FIRST_BATCHED = 4
 _FIRST_WITH_FENCED = 2  # of all three; before it a fenced producer understands only INVALID_PRODUCER_EPOCH
@@ -73,18 +73,18 @@ def refuse_add_offsets(_body: AddOffsetsToTxnRequest, code: ErrorCode, _message:
 # AddPartitionsToTxn
 
 
-def handle_add_partitions(
+def add_partitions_steps(
     broker: "Broker", context: RequestContext, body: AddPartitionsToTxnRequest
-) -> AddPartitionsToTxnResponse | None:
+) -> Steps[AddPartitionsToTxnResponse | None]:
     if context.api_version < _FIRST_BATCHED:
         topics = body.v3_and_below_topics
-        refused = _not_to_be_added(broker, topics, is_client=True)
+        refused = yield from _not_to_be_added(broker, topics, is_client=True)
         if refused is not None:
             return AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_topic_v3_and_below=refused)
         transactional_id, answer = body.v3_and_below_transactional_id, _answer_one(context)
         ask_transaction(broker, context, transactional_id, body, refuse_add_partitions, answer)
     else:
-        _add_to_several(broker, context, body.transactions)
+        yield from _add_to_several(broker, context, body.transactions)
     return None
 
 
@@ -100,22 +100,24 @@ def _answer_one(context: RequestContext) -> Callable[[AddPartitionsToTxnResponse
 
 def _not_to_be_added(
     broker: "Broker", topics: list[AddPartitionsToTxnTopic], *, is_client: bool
-) -> list[AddPartitionsToTxnTopicResult] | None:
+) -> Steps[list[AddPartitionsToTxnTopicResult] | None]:
     """Where one of the partitions can not be added none is, and each is told why."""
-    codes = {
-        place: _refusal(broker, place, is_client)
-        for place in (TopicPartition(topic.name, index) for topic in topics for index in topic.partitions)
-    }
+    codes: dict[TopicPartition, ErrorCode] = {}
+    for topic in topics:
+        for index in topic.partitions:
+            topic_partition = TopicPartition(topic.name, index)
+            codes[topic_partition] = _refusal(broker, topic_partition, is_client)
+            yield
     if not any(codes.values()):
         return None
-    return _results(topics, lambda place: codes[place] or ErrorCode.OPERATION_NOT_ATTEMPTED)
+    return _results(topics, lambda topic_partition: codes[topic_partition] or ErrorCode.OPERATION_NOT_ATTEMPTED)
 
 
-def _refusal(broker: "Broker", place: TopicPartition, is_client: bool) -> ErrorCode:
+def _refusal(broker: "Broker", topic_partition: TopicPartition, is_client: bool) -> ErrorCode:
     """Offsets take part through AddOffsetsToTxn; a broker may name their partition here."""
-    if is_client and is_internal(place.topic):
+    if is_client and is_internal(topic_partition.topic):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return ErrorCode.NONE if broker.has_partition(place) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE if broker.has_partition(topic_partition) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _results(
@@ -137,7 +139,7 @@ def _results(
 
 def _add_to_several(
     broker: "Broker", context: RequestContext, transactions: list[AddPartitionsToTxnTransaction]
-) -> None:
+) -> Steps[None]:
     """Each by its own coordinator, answered in the order of the request."""
 
     def done(answers: list[AddPartitionsToTxnResponse]) -> None:
@@ -147,19 +149,20 @@ def _add_to_several(
     gathering = Gathering(len(transactions), done)
     for index, transaction in enumerate(transactions):
         transactional_id, answer = transaction.transactional_id, gathering.part(index)
-        refused = _not_to_be_added(broker, transaction.topics, is_client=False)
+        refused = yield from _not_to_be_added(broker, transaction.topics, is_client=False)
         if refused is None:
             alone = AddPartitionsToTxnRequest(transactions=[transaction])
             ask_transaction(broker, context, transactional_id, alone, refuse_add_partitions, answer)
         else:
             result = AddPartitionsToTxnResult(transactional_id=transactional_id, topic_results=refused)
             answer(AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_transaction=[result]))
+        yield
 
 
 def refuse_add_partitions(
     body: AddPartitionsToTxnRequest, code: ErrorCode, _message: str | None
 ) -> AddPartitionsToTxnResponse:
-    def same(_place: TopicPartition) -> int:
+    def same(_topic_partition: TopicPartition) -> int:
         return code
 
     def of(transaction: AddPartitionsToTxnTransaction) -> AddPartitionsToTxnResult:
@@ -176,4 +179,6 @@ def refuse_add_partitions(
 
 END_TXN = Handler(ApiKey.END_TXN, handle_end_txn, refuse_end_txn)
 ADD_OFFSETS_TO_TXN = Handler(ApiKey.ADD_OFFSETS_TO_TXN, handle_add_offsets, refuse_add_offsets)
-ADD_PARTITIONS_TO_TXN = Handler(ApiKey.ADD_PARTITIONS_TO_TXN, handle_add_partitions, refuse_add_partitions)
+ADD_PARTITIONS_TO_TXN = Handler(
+    ApiKey.ADD_PARTITIONS_TO_TXN, whole(add_partitions_steps), refuse_add_partitions, steps=add_partitions_steps
+)

@@ -19,15 +19,15 @@ from tidelog.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from tidelog.records.header import NO_SEQUENCE
-from tidelog.server.coordinator_asking import coordinator_request
-from tidelog.server.handling import Handler, RequestContext
-from tidelog.server.internal_topics import CONSUMER_OFFSETS
-from tidelog.server.verification import Producer, Refusals, ask_coordinator, asking_of_txn_offset_commit
-from tidelog.storage.appended import Refused
-from tidelog.storage.producer_verification import VerificationGuard
+from tidelog.server.cluster.internal_topics import CONSUMER_OFFSETS
+from tidelog.server.coordination.asking import coordinator_request
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, whole
+from tidelog.server.transactions.verification import Producer, Refusals, ask_coordinator, asking_of_txn_offset_commit
+from tidelog.storage.append.outcome import Refused
+from tidelog.storage.producers.verification import VerificationGuard
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 _FIRST_WITH_LOADING = 2  # older producers give up on COORDINATOR_LOAD_IN_PROGRESS
 
@@ -42,8 +42,10 @@ _OF_A_COORDINATOR = {
 }
 
 
-def handle(broker: "Broker", context: RequestContext, body: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse | None:
-    unknown = _take_out_unknown(broker, body)
+def steps(
+    broker: "Broker", context: RequestContext, body: TxnOffsetCommitRequest
+) -> Steps[TxnOffsetCommitResponse | None]:
+    unknown = yield from _take_out_unknown(broker, body)
     if not body.topics:
         return _merged(unknown, [])
     if not body.group_id:
@@ -70,22 +72,24 @@ class _Commit:
     def begin(self) -> None:
         broker, body = self._broker, self._body
         asking = asking_of_txn_offset_commit(self._context.api_version)
-        place = TopicPartition(CONSUMER_OFFSETS, broker.coordinators.groups.partition_for(body.group_id))
+        topic_partition = TopicPartition(CONSUMER_OFFSETS, broker.coordinators.groups.partition_for(body.group_id))
         if not asking.adds and not broker.config.get(TRANSACTION_PARTITION_VERIFICATION_ENABLE):
             self._commit()
             return
-        guard = self._start_verification(place, adds=asking.adds)
+        guard = self._start_verification(topic_partition, adds=asking.adds)
         if isinstance(guard, ErrorCode):
             self._refuse(guard)
         elif guard is None:
             self._commit()
         else:
             producer = Producer(body.transactional_id, body.producer_id, body.producer_epoch)
-            ask_coordinator(broker, producer, [place], asking, self._verified)
+            ask_coordinator(broker, producer, [topic_partition], asking, self._verified)
 
-    def _start_verification(self, place: TopicPartition, *, adds: bool) -> VerificationGuard | ErrorCode | None:
+    def _start_verification(
+        self, topic_partition: TopicPartition, *, adds: bool
+    ) -> VerificationGuard | ErrorCode | None:
         """The guard stays with the log, and is found there by the append (`coordinator_log`)."""
-        found = self._broker.leader_of(place)
+        found = self._broker.leader_of(topic_partition)
         if isinstance(found, ErrorCode):
             return found
         body = self._body
@@ -123,7 +127,7 @@ class _Commit:
         self._context.respond(_merged(self._unknown, response.topics))
 
 
-def _take_out_unknown(broker: "Broker", body: TxnOffsetCommitRequest) -> list[TxnOffsetCommitResponseTopic]:
+def _take_out_unknown(broker: "Broker", body: TxnOffsetCommitRequest) -> Steps[list[TxnOffsetCommitResponseTopic]]:
     """Partitions that do not exist are answered so, and nobody is asked about them."""
     unknown: list[TxnOffsetCommitResponseTopic] = []
     known: list[TxnOffsetCommitRequestTopic] = []
@@ -133,6 +137,7 @@ def _take_out_unknown(broker: "Broker", body: TxnOffsetCommitRequest) -> list[Tx
         for each in topic.partitions:
             is_there = broker.has_partition(TopicPartition(topic.name, each.partition_index))
             (there if is_there else not_there).append(each)
+            yield
         if there:
             known.append(TxnOffsetCommitRequestTopic(name=topic.name, partitions=there))
         if not_there:
@@ -150,7 +155,7 @@ def _merged(
     for topic in [*unknown, *answered]:
         known = topics.setdefault(topic.name, topic)
         if known is not topic:
-            known.partitions = [*known.partitions, *topic.partitions]
+            known.partitions += topic.partitions
     return TxnOffsetCommitResponse(throttle_time_ms=0, topics=list(topics.values()))
 
 
@@ -168,4 +173,4 @@ def refuse(body: TxnOffsetCommitRequest, code: ErrorCode, _message: str | None) 
     return TxnOffsetCommitResponse(throttle_time_ms=0, topics=[_answer(topic, code) for topic in body.topics])
 
 
-TXN_OFFSET_COMMIT = Handler(ApiKey.TXN_OFFSET_COMMIT, handle, refuse)
+TXN_OFFSET_COMMIT = Handler(ApiKey.TXN_OFFSET_COMMIT, whole(steps), refuse, steps=steps)

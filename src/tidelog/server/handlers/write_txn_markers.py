@@ -18,32 +18,45 @@ from tidelog.protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from tidelog.server.handling import Handler, RequestContext
-from tidelog.server.transaction_markers import MarkerWrite, Written
+from tidelog.server.requests.handler import Handler, RequestContext, Steps, whole
+from tidelog.server.transactions.markers import PLACES_AT_ONCE, MarkerWrite, Written
 
 if TYPE_CHECKING:
-    from tidelog.server.broker import Broker
+    from tidelog.server.node.broker import Broker
 
 _Outcomes = dict[TopicPartition, ErrorCode]
 
 
-def handle(broker: "Broker", context: RequestContext, body: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse | None:
+def steps(
+    broker: "Broker", context: RequestContext, body: WriteTxnMarkersRequest
+) -> Steps[WriteTxnMarkersResponse | None]:
     if not body.markers:
         return WriteTxnMarkersResponse(markers=[])
     outcomes: dict[int, _Outcomes] = {}  # by producer id; several markers of one are answered together
-    left = len(body.markers)
+    parts: list[tuple[WritableTxnMarker, list[TopicPartition]]] = []
+    for each in body.markers:
+        topic_partitions = list(dict.fromkeys(_topic_partitions(each)))
+        outcomes.setdefault(each.producer_id, {}).update(
+            dict.fromkeys(topic_partitions, ErrorCode.NONE)
+        )  # in this order
+        parts += [
+            (each, topic_partitions[at : at + PLACES_AT_ONCE])
+            for at in range(0, max(1, len(topic_partitions)), PLACES_AT_ONCE)
+        ]
+        yield
+    left = len(parts)
 
     def written_of(producer_id: int) -> Written:
         def written(found: _Outcomes) -> None:
             nonlocal left
-            outcomes.setdefault(producer_id, {}).update(found)
+            outcomes[producer_id].update(found)
             left -= 1
             if not left:
                 context.respond(WriteTxnMarkersResponse(markers=[_result(*each) for each in outcomes.items()]))
 
         return written
 
-    for each in body.markers:
+    for each, topic_partitions in parts:
         marker = TransactionMarker(
             each.producer_id,
             each.producer_epoch,
@@ -51,19 +64,20 @@ def handle(broker: "Broker", context: RequestContext, body: WriteTxnMarkersReque
             each.coordinator_epoch,
             each.transaction_version,
         )
-        MarkerWrite(broker, marker, written_of(each.producer_id)).begin(_places(each))
+        MarkerWrite(broker, marker, written_of(each.producer_id)).begin(topic_partitions)
+        yield
     return None
 
 
-def _places(marker: WritableTxnMarker) -> list[TopicPartition]:
+def _topic_partitions(marker: WritableTxnMarker) -> list[TopicPartition]:
     return [TopicPartition(topic.name, index) for topic in marker.topics for index in topic.partition_indexes]
 
 
 def _result(producer_id: int, outcomes: _Outcomes) -> WritableTxnMarkerResult:
     topics: dict[str, list[WritableTxnMarkerPartitionResult]] = {}
-    for place, code in outcomes.items():
-        result = WritableTxnMarkerPartitionResult(partition_index=place.partition, error_code=code)
-        topics.setdefault(place.topic, []).append(result)
+    for topic_partition, code in outcomes.items():
+        result = WritableTxnMarkerPartitionResult(partition_index=topic_partition.partition, error_code=code)
+        topics.setdefault(topic_partition.topic, []).append(result)
     return WritableTxnMarkerResult(
         producer_id=producer_id,
         topics=[WritableTxnMarkerTopicResult(name=name, partitions=results) for name, results in topics.items()],
@@ -72,8 +86,8 @@ def _result(producer_id: int, outcomes: _Outcomes) -> WritableTxnMarkerResult:
 
 def refuse(body: WriteTxnMarkersRequest, code: ErrorCode, _message: str | None) -> WriteTxnMarkersResponse:
     return WriteTxnMarkersResponse(
-        markers=[_result(each.producer_id, dict.fromkeys(_places(each), code)) for each in body.markers]
+        markers=[_result(each.producer_id, dict.fromkeys(_topic_partitions(each), code)) for each in body.markers]
     )
 
 
-WRITE_TXN_MARKERS = Handler(ApiKey.WRITE_TXN_MARKERS, handle, refuse)
+WRITE_TXN_MARKERS = Handler(ApiKey.WRITE_TXN_MARKERS, whole(steps), refuse, steps=steps)

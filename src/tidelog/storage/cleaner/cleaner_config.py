@@ -1,12 +1,11 @@
 """The broker's settings of the cleaner, and the share of them that one worker gets."""
 
-from dataclasses import dataclass
-
 from tidelog.config.broker_config import BrokerConfig
 from tidelog.config.settings import cleaner
 from tidelog.config.topic_config import TopicConfig
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.storage.cleaner.job import NO_IO_LIMIT, CleanerSettings
-from tidelog.storage.log import index_settings
+from tidelog.storage.segment.settings import index_settings
 
 
 @dataclass(slots=True)

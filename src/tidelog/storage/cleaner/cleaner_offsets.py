@@ -15,11 +15,11 @@ of a completion, the cleaner or an operation that waits for it, takes note of it
 from collections.abc import Callable, Container, Mapping
 
 from tidelog.model.ids import TopicPartition
-from tidelog.ports.errors import DiskFull, StorageFault
+from tidelog.ports.errors import DiskFull, StorageFault, TooManyOpenFiles
 from tidelog.ports.files import Completion, FileSystem, Ticket
 from tidelog.ports.paths import join
-from tidelog.storage.checkpoints import CLEANER_OFFSET_CHECKPOINT, encode_offsets, write_offsets
-from tidelog.storage.operations import Steps
+from tidelog.storage.checkpoints.text import CLEANER_OFFSET_CHECKPOINT, encode_offsets, write_offsets
+from tidelog.storage.directories.operations import Steps
 
 Offsets = dict[TopicPartition, int]
 
@@ -108,13 +108,13 @@ class CleanerOffsets:
         return self._ticket
 
     def complete(self, completion: Completion) -> StorageFault | None:
-        """Any completion; a fault comes back if it was ours, unless there was no room, which passes: the offset on
-        disk is then an older one, which does no harm, and the next cleaning writes it again."""
+        """Any completion; a fault comes back if it was ours, unless it passes, for want of room or of a descriptor: the
+        offset on disk is then an older one, which does no harm, and the next cleaning writes it again."""
         if completion.ticket != self._ticket:
             return None
         self._ticket = None
         if completion.fault is not None:
-            return None if isinstance(completion.fault, DiskFull) else completion.fault
+            return None if isinstance(completion.fault, DiskFull | TooManyOpenFiles) else completion.fault
         assert self._begun is not None
         self._durable, self._begun = self._begun, None
         if self._offsets != self._durable:

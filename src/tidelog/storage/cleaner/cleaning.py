@@ -23,10 +23,10 @@ from tidelog.storage.cleaner.reading import SourceChunk, read_chunks
 from tidelog.storage.cleaner.retain import Kept, Retention
 from tidelog.storage.cleaner.statistics import CleanerStats
 from tidelog.storage.cleaner.swap import exists, remove_cleaned
-from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.errors import CorruptSegmentError
 from tidelog.storage.names import CLEANED_SUFFIX, LOG_SUFFIX, NO_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_name
-from tidelog.storage.segment import Segment
+from tidelog.storage.segment.descriptors import Descriptors
+from tidelog.storage.segment.segment import Segment
 
 Steps = Generator[BytesMoved | CleanedSegment, None, CleaningResult]
 _OPEN_FILES: int = 8

@@ -6,14 +6,14 @@ a producer is kept although there is a newer one, and what was stable stays stab
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import inf
 from typing import Final, NamedTuple
 
+from tidelog.model.lazy_dataclass import dataclass, field
 from tidelog.records.header import NO_TIMESTAMP
 from tidelog.storage.cleaner.statistics import CleanerStats
-from tidelog.storage.segment_indexes import IndexSettings
-from tidelog.storage.transaction_index import AbortedTxn
+from tidelog.storage.segment.indexes import IndexSettings
+from tidelog.storage.segment.transaction_index import AbortedTxn
 
 NO_OFFSET: Final = -1
 NO_IO_LIMIT: Final = inf

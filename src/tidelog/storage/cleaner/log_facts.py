@@ -15,10 +15,10 @@ from tidelog.storage.cleaner.job import (
     SegmentFacts,
 )
 from tidelog.storage.cleaner.selection import LogFacts, LogToClean
-from tidelog.storage.log import Log
-from tidelog.storage.log_directory import LogDirectory
-from tidelog.storage.segment import Segment
-from tidelog.storage.transaction_index import AbortedTxn
+from tidelog.storage.directories.log_directory import LogDirectory
+from tidelog.storage.log.log import Log
+from tidelog.storage.segment.segment import Segment
+from tidelog.storage.segment.transaction_index import AbortedTxn
 
 
 def facts_of(log: Log, directory: LogDirectory) -> LogFacts:

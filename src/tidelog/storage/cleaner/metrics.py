@@ -1,12 +1,12 @@
 """The cleaner in numbers, with the names and meanings of Kafka's metrics; and the partitions it has set aside."""
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tidelog.model.ids import TopicPartition
+from tidelog.model.lazy_dataclass import dataclass, field
 from tidelog.storage.cleaner.statistics import CleanerStats
-from tidelog.storage.log import Log
+from tidelog.storage.log.log import Log
 
 
 class LastCleaning(NamedTuple):

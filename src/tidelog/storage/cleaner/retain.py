@@ -31,7 +31,7 @@ from tidelog.records.kernels_compact import (
     rebase_records,
     select,
 )
-from tidelog.storage.appended import AppendedBatch
+from tidelog.storage.append.outcome import AppendedBatch
 from tidelog.storage.cleaner.job import NO_OFFSET, CleaningJob
 from tidelog.storage.cleaner.reading import SourceBatch
 from tidelog.storage.cleaner.statistics import CleanerStats

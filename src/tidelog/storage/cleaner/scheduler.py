@@ -12,9 +12,10 @@ What fails, and what that costs:
     the log changed under the job (truncation, DeleteRecords, deletion, another cleanup.policy)   the job alone
     the disk is full, or there is no descriptor left                 its log directory, until after the next backoff
     another fault of the disk                                                                     its log directory
-    damage in a segment, a worker that dies, a bug                                                that partition
+    damage in a segment, a worker that dies or hangs, a bug                                       that partition
 
-A partition that failed is set aside (`uncleanable`) until a restart, or until its log is truncated or made anew.
+A partition that failed is set aside (`uncleanable`) until a restart, or until its log is truncated or made anew;
+`take_problems` says so once.
 """
 
 from collections.abc import Iterable
@@ -32,13 +33,16 @@ from tidelog.storage.cleaner.metrics import CleanerCounts, CleanerMetrics, Uncle
 from tidelog.storage.cleaner.selection import LogToClean, assess
 from tidelog.storage.cleaner.survey import Candidate, Survey, begin_survey
 from tidelog.storage.cleaner.swap import remove_all_cleaned
-from tidelog.storage.cleaner.task import CleaningTask
+from tidelog.storage.cleaner.task import SILENCE_MS_MAX, CleaningTask
+from tidelog.storage.directories.log_directory import LogDirectory
+from tidelog.storage.directories.logs import Logs
 from tidelog.storage.errors import LogError
-from tidelog.storage.log import Log
-from tidelog.storage.log_directory import LogDirectory
-from tidelog.storage.logs import Logs
+from tidelog.storage.log.log import Log
 
 _SEED_BYTES = 16
+# How often is looked for workers that hang. More than that passes at once only where the machine slept, or its clock
+# was set: the workers had no more time than that either.
+_WATCH_MS = 5_000
 _ATTEMPTS_MAX = 64  # a turn, at candidates that are none any more
 
 
@@ -56,6 +60,8 @@ class LogCleaner:
         self._tasks: list[CleaningTask] = []  # those called off too, until they are over
         self._survey: Survey | None = None
         self._resting_since_ms: int | None = None
+        self._watched_ms = now_ms
+        self._problems: list[str] = []
         self._postponed: dict[str, int] = {}  # log directories that had no room, and when
         self._check_offsets()
 
@@ -74,9 +80,11 @@ class LogCleaner:
         """When `tick` has something to do, if no worker says anything before; None: not by itself."""
         if self._survey is not None:
             return 0
+        watch_ms = self._watched_ms + _WATCH_MS if self._tasks else None
         if self._free_workers <= 0:
-            return None
-        return 0 if self._resting_since_ms is None else self._resting_since_ms + self.config.backoff_ms
+            return watch_ms
+        look_ms = 0 if self._resting_since_ms is None else self._resting_since_ms + self.config.backoff_ms
+        return look_ms if watch_ms is None else min(look_ms, watch_ms)
 
     @property
     def is_busy(self) -> bool:
@@ -85,8 +93,18 @@ class LogCleaner:
         return bool(self._tasks) or any(each.cleaner_offsets.is_writing for each in self._logs.directories.values())
 
     @property
+    def has_news(self) -> bool:
+        """Whether there is something for `tick` to hear that nobody is woken for."""
+        return bool(self._tasks) and self._housekeeping.has_events
+
+    @property
     def in_progress(self) -> list[TopicPartition]:
         return [task.partition for task in self._tasks if not task.is_called_off]
+
+    def take_problems(self) -> list[str]:
+        """Why partitions were set aside since the last call."""
+        problems, self._problems = self._problems, []
+        return problems
 
     def metrics(self, now_ms: int) -> CleanerMetrics:
         return self.counts.metrics(now_ms, self.uncleanable)
@@ -107,6 +125,7 @@ class LogCleaner:
     def tick(self, now_ms: int) -> None:
         for event in self._housekeeping.events():
             self._take(event, now_ms)
+        self._watch(now_ms)
         for task in self._tasks:
             if not task.is_called_off and not task.is_current:
                 self._call_off(task)
@@ -210,10 +229,20 @@ class LogCleaner:
 
     # Going on
 
+    def _watch(self, now_ms: int) -> None:
+        """Kill the workers that hang."""
+        passed_ms, self._watched_ms = min(max(0, now_ms - self._watched_ms), _WATCH_MS), now_ms
+        for task in self._tasks:
+            task.silence_ms += passed_ms
+            if task.is_silent:
+                task.is_killed = True
+                self._housekeeping.kill(task.work)
+
     def _take(self, event: Event, now_ms: int) -> None:
         task = next((each for each in self._tasks if each.work == event.work), None)
         if task is None:
             return
+        task.silence_ms = 0
         match event:
             case Stepped(step=BytesMoved(read, written)):
                 self.counts.bytes_moved += read + written
@@ -237,7 +266,8 @@ class LogCleaner:
         if task.is_current and not task.is_called_off:
             self.counts.cleanings_failed += 1
             if failed.fault is None or isinstance(failed.fault, PathFault):
-                self._set_aside(task.log, task.directory, failed.reason, now_ms)
+                hung = f"its worker said nothing for {SILENCE_MS_MAX // 60_000} minutes and was killed"
+                self._set_aside(task.log, task.directory, hung if task.is_killed else failed.reason, now_ms)
             else:
                 self._logs.report(task.directory.path, failed.fault)
                 self._postponed[task.directory.path] = now_ms
@@ -277,7 +307,7 @@ class LogCleaner:
     def _call_off(self, task: CleaningTask) -> None:
         if task.is_called_off:
             return
-        task.is_called_off = True
+        task.is_called_off, task.silence_ms = True, 0
         task.log.is_being_cleaned = False
         if not task.worker_ended:
             self._housekeeping.cancel(task.work)
@@ -308,6 +338,7 @@ class LogCleaner:
     def _set_aside(self, log: Log, directory: LogDirectory, reason: str, now_ms: int) -> None:
         partition = log.topic_partition
         self.uncleanable[partition] = Uncleanable(partition, directory.path, reason, now_ms, log, log.generation)
+        self._problems.append(f"{partition} in {directory.path}: {reason}")
 
 
 def _is_believable(directory: LogDirectory, partition: TopicPartition, offset: int) -> bool:

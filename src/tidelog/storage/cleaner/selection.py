@@ -11,10 +11,10 @@ A log is due when its dirty share passes `min.cleanable.dirty.ratio`, or when a 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidelog.model.ids import TopicPartition
+from tidelog.model.lazy_dataclass import dataclass
 from tidelog.storage.cleaner.job import SegmentFacts, with_ends
 from tidelog.storage.names import MAX_INT64
 

@@ -1,6 +1,6 @@
 """What one cleaning did, in numbers: for the log line at its end and for the metrics."""
 
-from dataclasses import dataclass
+from tidelog.model.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -5,14 +5,14 @@ log again before the job is made.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from tidelog.config.units import LONG_MAX
+from tidelog.model.lazy_dataclass import dataclass, field
 from tidelog.storage.cleaner.selection import LogToClean
-from tidelog.storage.log import Log
-from tidelog.storage.log_directory import LogDirectory
-from tidelog.storage.logs import Logs
+from tidelog.storage.directories.log_directory import LogDirectory
+from tidelog.storage.directories.logs import Logs
+from tidelog.storage.log.log import Log
 
 # What a turn may cost, in segments looked at; a log counts as some. A few milliseconds: 15 us a log, 1 us a segment.
 SLICE_UNITS: Final = 2000

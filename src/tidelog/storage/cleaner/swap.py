@@ -19,14 +19,13 @@ have an old segment, with the same offsets as a part of the new one.
 """
 
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
-from tidelog.ports.errors import NotFound
+from tidelog.model.lazy_dataclass import dataclass, field
+from tidelog.ports.errors import DiskFull, NotFound
 from tidelog.ports.files import FileSystem
 from tidelog.ports.paths import join
 from tidelog.storage.cleaner.reading import read_chunks
-from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
@@ -38,6 +37,7 @@ from tidelog.storage.names import (
     parse_segment_name,
     segment_name,
 )
+from tidelog.storage.segment.descriptors import Descriptors
 
 _SCAN_BYTES: Final = 1 << 20
 
@@ -71,9 +71,14 @@ def commit_swap(descriptors: Descriptors, directory: str, base_offset: int) -> N
 
 
 def retire_replaced(descriptors: Descriptors, directory: str, base_offset: int, replaced: Sequence[int]) -> None:
+    """Files for whose longer name there is no room go at once: removing takes none."""
     for offset in replaced:
         if offset != base_offset:
-            _rename(descriptors, directory, offset, NO_SUFFIX, DELETED_SUFFIX)
+            try:
+                _rename(descriptors, directory, offset, NO_SUFFIX, DELETED_SUFFIX)
+            except DiskFull:
+                for kind in SEGMENT_KINDS:
+                    descriptors.remove(join(directory, segment_name(offset, kind)))
 
 
 def _rename(descriptors: Descriptors, directory: str, base_offset: int, before: str, after: str) -> None:

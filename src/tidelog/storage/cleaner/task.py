@@ -4,22 +4,31 @@
     finished    the worker is through; the last swaps are still to come, then the checkpoint
     called off  nothing more is swapped in; over when the worker has ended and a swap that had begun is through
 
+A worker says every half second that it is at work, also while it rests. One that has said nothing for too long hangs
+(it was stopped, its disk does not answer, there is a bug), and is killed. It is given ten minutes: the sync of a large
+segment to a slow disk, in which it can say nothing, takes a part of that. One that was called off has ten seconds:
+nobody wants what it does, and a stop of the broker waits for it.
+
 The cleaned segments that were not swapped in are removed, and so is whatever a worker that died has left.
 """
 
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
+from typing import Final
 
 from tidelog.model.ids import TopicPartition
+from tidelog.model.lazy_dataclass import dataclass, field
 from tidelog.ports.errors import NotFound
 from tidelog.ports.files import Completion, Ticket
 from tidelog.ports.housekeeping import WorkId
 from tidelog.storage.cleaner.job import CleanedSegment, CleaningJob, CleaningResult
 from tidelog.storage.cleaner.swap import remove_all_cleaned
-from tidelog.storage.log import Log
-from tidelog.storage.log_directory import LogDirectory
-from tidelog.storage.log_swap import LogSwap, SwapFault, is_durable, is_wanted
+from tidelog.storage.directories.log_directory import LogDirectory
+from tidelog.storage.log.log import Log
+from tidelog.storage.log.swap import LogSwap, SwapFault, is_durable, is_wanted
+
+SILENCE_MS_MAX: Final = 600_000
+SILENCE_MS_MAX_CALLED_OFF: Final = 10_000
 
 
 @dataclass(slots=True)
@@ -35,6 +44,14 @@ class CleaningTask:
     result: CleaningResult | None = None
     worker_ended: bool = False
     is_called_off: bool = False
+    silence_ms: int = 0  # since its worker said something
+    is_killed: bool = False  # for its silence
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the worker is to be killed: it has said nothing for too long."""
+        patience_ms = SILENCE_MS_MAX_CALLED_OFF if self.is_called_off else SILENCE_MS_MAX
+        return not self.worker_ended and not self.is_killed and self.silence_ms >= patience_ms
 
     @property
     def partition(self) -> TopicPartition:

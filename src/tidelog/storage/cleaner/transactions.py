@@ -12,7 +12,7 @@ from operator import attrgetter
 from tidelog.records.batch import RecordBatch
 from tidelog.records.control import ControlRecordType, read_control_type
 from tidelog.records.header import BatchHeader
-from tidelog.storage.transaction_index import AbortedTxn
+from tidelog.storage.segment.transaction_index import AbortedTxn
 
 
 @dataclass(slots=True)

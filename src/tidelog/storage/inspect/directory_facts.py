@@ -7,22 +7,23 @@ from typing import Final
 from tidelog.model.ids import TopicPartition, Uuid, format_uuid
 from tidelog.ports.files import FileSystem
 from tidelog.ports.paths import join
-from tidelog.storage.checkpoint_errors import CorruptFileError
-from tidelog.storage.checkpoints import (
+from tidelog.storage.checkpoints.clean_shutdown import CLEAN_SHUTDOWN_MARKER, read_clean_shutdown
+from tidelog.storage.checkpoints.errors import CorruptFileError
+from tidelog.storage.checkpoints.meta_properties import META_PROPERTIES, read_meta_properties
+from tidelog.storage.checkpoints.partition_metadata import PARTITION_METADATA, read_partition_metadata
+from tidelog.storage.checkpoints.text import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
     read_offsets,
 )
-from tidelog.storage.clean_shutdown import CLEAN_SHUTDOWN_MARKER, read_clean_shutdown
+from tidelog.storage.directories.failed_sync import SYNC_MARK
 from tidelog.storage.errors import InvalidNameError
 from tidelog.storage.inspect.findings import Finding, warning
 from tidelog.storage.inspect.log_check import LogFacts
 from tidelog.storage.inspect.log_files import METADATA_SNAPSHOT_SUFFIX, left_overs
-from tidelog.storage.meta_properties import META_PROPERTIES, read_meta_properties
 from tidelog.storage.names import DirectoryState, PartitionDirectory, parse_partition_directory
-from tidelog.storage.partition_metadata import PARTITION_METADATA, read_partition_metadata
 
 OFFSET_CHECKPOINTS: Final = (
     RECOVERY_POINT_CHECKPOINT,
@@ -45,7 +46,7 @@ class DirectoryFacts:
 
 
 def _belongs_here(name: str) -> bool:
-    known = (META_PROPERTIES, CLEAN_SHUTDOWN_MARKER, LOCK, *OFFSET_CHECKPOINTS)
+    known = (META_PROPERTIES, CLEAN_SHUTDOWN_MARKER, LOCK, SYNC_MARK, *OFFSET_CHECKPOINTS)
     return name in known or name.endswith(METADATA_SNAPSHOT_SUFFIX)
 
 

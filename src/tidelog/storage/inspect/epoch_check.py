@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from tidelog.ports.files import FileSystem
 from tidelog.records.header import NO_PARTITION_LEADER_EPOCH, BatchHeader
-from tidelog.storage.checkpoint_errors import CorruptFileError
-from tidelog.storage.checkpoints import EpochEntry, read_epochs
+from tidelog.storage.checkpoints.errors import CorruptFileError
+from tidelog.storage.checkpoints.text import EpochEntry, read_epochs
 from tidelog.storage.inspect.findings import Finding
 
 

@@ -18,8 +18,8 @@ from tidelog.storage.errors import CorruptIndexError
 from tidelog.storage.inspect.batches import FoundBatch
 from tidelog.storage.inspect.findings import Finding, warning
 from tidelog.storage.inspect.indexes import read_offset_index, read_time_index
-from tidelog.storage.offset_index import OffsetPosition
-from tidelog.storage.time_index import TimestampOffset
+from tidelog.storage.segment.offset_index import OffsetPosition
+from tidelog.storage.segment.time_index import TimestampOffset
 
 
 class OffsetIndexCheck:

@@ -10,11 +10,11 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from tidelog.ports.files import FileSystem, OpenMode
-from tidelog.storage import offset_index, time_index, transaction_index
 from tidelog.storage.errors import CorruptIndexError
-from tidelog.storage.offset_index import OffsetPosition
-from tidelog.storage.time_index import TimestampOffset
-from tidelog.storage.transaction_index import AbortedTxn
+from tidelog.storage.segment import offset_index, time_index, transaction_index
+from tidelog.storage.segment.offset_index import OffsetPosition
+from tidelog.storage.segment.time_index import TimestampOffset
+from tidelog.storage.segment.transaction_index import AbortedTxn
 
 CHUNK_ENTRIES: Final = 8192
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from tidelog.ports.files import FileSystem
 from tidelog.ports.paths import join
-from tidelog.storage.checkpoint_errors import CorruptFileError
-from tidelog.storage.checkpoints import LEADER_EPOCH_CHECKPOINT
+from tidelog.storage.checkpoints.errors import CorruptFileError
+from tidelog.storage.checkpoints.text import LEADER_EPOCH_CHECKPOINT
 from tidelog.storage.inspect.epoch_check import EpochCheck
 from tidelog.storage.inspect.findings import Finding, Severity
 from tidelog.storage.inspect.log_files import LogFiles, list_log

@@ -6,14 +6,16 @@ from typing import Final
 from tidelog.ports.durable import TEMPORARY_SUFFIX
 from tidelog.ports.files import FileSystem
 from tidelog.ports.paths import join
-from tidelog.storage.checkpoints import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
+from tidelog.storage.checkpoints.partition_metadata import PARTITION_METADATA
+from tidelog.storage.checkpoints.text import LEADER_EPOCH_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
+from tidelog.storage.directories.failed_sync import AWAY_SUFFIX
 from tidelog.storage.inspect.findings import Finding, warning
 from tidelog.storage.names import LOG_SUFFIX, NO_SUFFIX, SNAPSHOT_SUFFIX, parse_segment_name, segment_name
-from tidelog.storage.partition_metadata import PARTITION_METADATA
 
 METADATA_SNAPSHOT_SUFFIX: Final = ".checkpoint"
 QUORUM_STATE: Final = "quorum-state"
-LEFT_OVERS: Final = (TEMPORARY_SUFFIX, ".part", ".deleted", ".cleaned", ".swap")
+BALLAST: Final = "ballast"  # room that the metadata log keeps for a full disk
+LEFT_OVERS: Final = (TEMPORARY_SUFFIX, AWAY_SUFFIX, ".part", ".deleted", ".cleaned", ".swap")
 _SMALL_FILES: Final = (PARTITION_METADATA, QUORUM_STATE, RECOVERY_POINT_CHECKPOINT)
 
 
@@ -41,7 +43,7 @@ def list_log(fs: FileSystem, directory: str) -> LogFiles:
             files.metadata_snapshots.append(name)
         elif name in _SMALL_FILES:
             files.small_files.append(name)
-        elif name != LEADER_EPOCH_CHECKPOINT:
+        elif name not in (LEADER_EPOCH_CHECKPOINT, BALLAST):
             strangers.append(name)
     files.segments = {base_offset: found for base_offset, found in kinds.items() if LOG_SUFFIX in found}
     files.findings = [*_orphans(directory, kinds), *left_overs(directory, strangers)]

@@ -8,7 +8,7 @@ from tidelog.storage.inspect.epoch_check import EpochCheck
 from tidelog.storage.inspect.findings import Finding
 from tidelog.storage.inspect.producer_check import ProducerReplay
 from tidelog.storage.inspect.snapshot_check import SnapshotCheck
-from tidelog.storage.transaction_index import AbortedTxn
+from tidelog.storage.segment.transaction_index import AbortedTxn
 
 
 class LogState:

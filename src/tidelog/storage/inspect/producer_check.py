@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from tidelog.records.batch import RecordBatch
 from tidelog.records.header import NO_SEQUENCE, BatchHeader
 from tidelog.storage.inspect.findings import Finding
-from tidelog.storage.markers import marker_of
-from tidelog.storage.producer_entry import NO_OFFSET, ProducerEntry
-from tidelog.storage.transaction_index import AbortedTxn
+from tidelog.storage.producers.entry import NO_OFFSET, ProducerEntry
+from tidelog.storage.producers.markers import marker_of
+from tidelog.storage.segment.transaction_index import AbortedTxn
 
 
 @dataclass(slots=True)

@@ -5,8 +5,12 @@ from collections.abc import Callable, Iterator
 
 from tidelog.model.ids import format_uuid
 from tidelog.ports.files import FileSystem
-from tidelog.storage.checkpoint_errors import CorruptCheckpointError
-from tidelog.storage.checkpoints import (
+from tidelog.storage.checkpoints.clean_shutdown import CLEAN_SHUTDOWN_MARKER, decode_clean_shutdown
+from tidelog.storage.checkpoints.errors import CorruptCheckpointError
+from tidelog.storage.checkpoints.meta_properties import META_PROPERTIES, decode_meta_properties
+from tidelog.storage.checkpoints.partition_metadata import PARTITION_METADATA, decode_partition_metadata
+from tidelog.storage.checkpoints.small_files import read_whole
+from tidelog.storage.checkpoints.text import (
     CLEANER_OFFSET_CHECKPOINT,
     LEADER_EPOCH_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
@@ -15,14 +19,10 @@ from tidelog.storage.checkpoints import (
     decode_epochs,
     decode_offsets,
 )
-from tidelog.storage.clean_shutdown import CLEAN_SHUTDOWN_MARKER, decode_clean_shutdown
 from tidelog.storage.inspect.findings import Finding
 from tidelog.storage.inspect.log_files import QUORUM_STATE
 from tidelog.storage.inspect.rows import Row
-from tidelog.storage.meta_properties import META_PROPERTIES, decode_meta_properties
-from tidelog.storage.partition_metadata import PARTITION_METADATA, decode_partition_metadata
-from tidelog.storage.producer_snapshot import decode_snapshot
-from tidelog.storage.small_files import read_whole
+from tidelog.storage.producers.snapshot import decode_snapshot
 
 SmallDump = Callable[[bytes, str], Iterator[Row | Finding]]
 

@@ -2,12 +2,12 @@
 
 from tidelog.ports.files import FileSystem
 from tidelog.ports.paths import join
-from tidelog.storage.checkpoint_errors import CorruptFileError
+from tidelog.storage.checkpoints.errors import CorruptFileError
+from tidelog.storage.checkpoints.small_files import read_whole
 from tidelog.storage.inspect.findings import Finding
 from tidelog.storage.inspect.producer_check import ProducerReplay
 from tidelog.storage.names import SNAPSHOT_SUFFIX, segment_name
-from tidelog.storage.producer_snapshot import decode_snapshot
-from tidelog.storage.small_files import read_whole
+from tidelog.storage.producers.snapshot import decode_snapshot
 
 
 class SnapshotCheck:

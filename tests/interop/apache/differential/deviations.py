@@ -4,6 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from tests.interop.apache.differential.comparing import differences
+from tests.interop.apache.differential.world import Transcript
+
 
 @dataclass(frozen=True)
 class Deviation:
@@ -42,6 +45,11 @@ DEVIATIONS: Final = (
         "too where the bytes are merely too few. Where they claim a huge list, its reader fails in another way.",
     ),
 )
+
+
+def unexplained(scenario: str, apache: Transcript, ours: Transcript) -> list[str]:
+    """Where they differ, and nothing here says why."""
+    return [each for each in differences(apache, ours) if not is_known(scenario, each)]
 
 
 def is_known(scenario: str, difference: str) -> bool:

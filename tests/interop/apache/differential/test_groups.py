@@ -9,7 +9,7 @@ import re
 import pytest
 from tests.interop.apache.differential.comparing import differences
 from tests.interop.apache.differential.conftest import Transcripts
-from tests.interop.apache.differential.deviations import DEVIATIONS, Deviation, is_known
+from tests.interop.apache.differential.deviations import DEVIATIONS, Deviation, unexplained
 from tests.interop.apache.differential.running import BROKEN
 from tests.interop.apache.differential.world import SCENARIOS
 
@@ -19,7 +19,7 @@ def test_we_answer_as_apache_does(transcripts: Transcripts, name: str) -> None:
     apache, ours = transcripts.apache[name], transcripts.ours[name]
     broken = [step.answer for step in (*apache, *ours) if step.request == BROKEN]
     assert not broken, "\n".join(broken)
-    assert [each for each in differences(apache, ours) if not is_known(name, each)] == []
+    assert unexplained(name, apache, ours) == []
 
 
 @pytest.mark.parametrize("deviation", DEVIATIONS, ids=lambda each: each.scenario)

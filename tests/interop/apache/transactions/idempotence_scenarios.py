@@ -73,7 +73,7 @@ def wraps_around(script: Script, version: int) -> None:
     asking.producers(0)
 
 
-def wrong_places(script: Script, version: int) -> None:
+def wrong_topic_partitions(script: Script, version: int) -> None:
     asking = Asking(script)
     producer = asking.init(None)
     asking.produce(producer, 0, version=version, partition=2, why="no such partition")
@@ -125,7 +125,7 @@ SCENARIOS: dict[str, Scenario] = {
         ("first", first_at_any),
         ("epochs", epochs),
         ("wrap", wraps_around),
-        ("wrong-places", wrong_places),
+        ("wrong-places", wrong_topic_partitions),
         ("odd-batches", odd_batches),
     )
 }

@@ -10,7 +10,7 @@ from typing import Any
 from tests.unit.config.files import config
 
 from tidelog.coordinator.group.classic import handlers
-from tidelog.coordinator.group.classic.group import JOIN, OVERSIZE, SESSION, SYNC, ClassicGroup
+from tidelog.coordinator.group.classic.group import JOIN, LOADED, SESSION, SYNC, ClassicGroup
 from tidelog.coordinator.group.classic.member import protocol_names
 from tidelog.coordinator.group.classic.state import ClassicState
 from tidelog.coordinator.group.shard import GroupShard
@@ -306,7 +306,7 @@ def _validate_timers(group: ClassicGroup) -> int:
         member = group.members.get(member_id)
         # Who waits may have none; it gets one with the answer.
         assert has_session or (member is not None and member.has_satisfied_heartbeat)
-    is_set = {kind: (kind, group.group_id) in group.timers for kind in (JOIN, SYNC, OVERSIZE)}
+    is_set = {kind: (kind, group.group_id) in group.timers for kind in (JOIN, SYNC, LOADED)}
     assert is_set[JOIN] == (group.state is ClassicState.PREPARING_REBALANCE)
     assert is_set[SYNC] == bool(group.pending_sync)
     return sessions + sum(is_set.values())

@@ -121,6 +121,7 @@ class Bench:
     assigned_before: dict[str, int] = field(default_factory=dict)
     steps_taken: int = 0
     refuses_next: bool = False  # the log does not take the next records
+    set_back_ms: int = 0  # by how much the wall clock was set back
 
     def __post_init__(self) -> None:
         self.draft = MetadataDraft(tracks_changes=True)
@@ -135,7 +136,7 @@ class Bench:
 
     @property
     def wall_ms(self) -> int:
-        return WALL_MS + self.now_ms
+        return WALL_MS + self.now_ms - self.set_back_ms
 
     # The cluster
 

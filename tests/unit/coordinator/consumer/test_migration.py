@@ -260,3 +260,58 @@ def test_the_last_static_member_moves_down_with_another_subscription() -> None:
     assert old.join() is ErrorCode.NONE
     assert bench.classic_group.state is ClassicState.PREPARING_REBALANCE
     bench.validate_state()
+
+
+# A crash between going down and the rebalance that follows it
+
+
+def test_partitions_that_nobody_owns_after_a_load_are_handed_out() -> None:
+    bench, old, new = upgraded()
+    for _ in range(3):
+        old.follow()
+        new.report()
+    assert new.assignment == {"t": [2, 3]}
+    new.leave()
+    states = [bench.classic_group.state]
+    bench.reload()
+    states.append(bench.classic_group.state)  # stable: the rebalance was not written down
+    bench.tick()
+    states.append(bench.classic_group.state)
+    assert states == [ClassicState.PREPARING_REBALANCE, ClassicState.STABLE, ClassicState.PREPARING_REBALANCE]
+    assert old.beat() is ErrorCode.REBALANCE_IN_PROGRESS
+    bench.validate_state()
+
+
+def test_a_group_that_owns_everything_is_loaded_in_peace() -> None:
+    bench, old = classic_group()
+    bench.reload()
+    bench.tick()
+    assert bench.classic_group.state is ClassicState.STABLE
+    assert old.beat() is ErrorCode.NONE
+
+
+def test_a_subscribed_topic_that_is_gone_has_no_partitions_to_own() -> None:
+    bench, _ = classic_group()
+    bench.delete("t")
+    bench.reload()
+    bench.tick()
+    assert bench.classic_group.state is ClassicState.STABLE
+
+
+def test_a_partition_that_was_added_meanwhile_is_handed_out() -> None:
+    bench, _ = classic_group()
+    bench.grow("t", 5)
+    bench.reload()
+    bench.tick()
+    assert bench.classic_group.state is ClassicState.PREPARING_REBALANCE
+
+
+def test_an_assignment_that_cannot_be_read_is_left_alone() -> None:
+    bench, old = classic_group()
+    member = bench.classic_group.members[old.member_id]
+    for unreadable in (b"\0", b"\0\0\0\0\0\7", b"no assignment of a consumer"):
+        member.assignment = unreadable
+        bench.log.append(bench.classic_group.to_record({old.member_id: unreadable}))
+        bench.reload()
+        bench.tick()
+        assert bench.classic_group.state is ClassicState.STABLE

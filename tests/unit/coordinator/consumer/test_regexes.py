@@ -73,6 +73,29 @@ def test_new_topics_are_found_but_not_more_often_than_every_ten_seconds() -> Non
     assert client.assignment == {"fob": [0, 1], "foo": [0, 1], "fox": [0]}
 
 
+def test_a_clock_that_is_set_back_does_not_hide_new_topics() -> None:
+    bench = bench_with_topics()
+    client = resolved(bench)
+    bench.topic("fox", 1)
+    bench.set_back_ms = 3_600_000
+    bench.advance(10_001)
+    client.beat()
+    bench.tick()
+    client.beat()
+    assert client.assignment == {"fob": [0, 1], "foo": [0, 1], "fox": [0]}
+
+
+def test_a_clock_that_is_set_back_does_not_end_the_refreshing() -> None:
+    bench = bench_with_topics()
+    client = resolved(bench)
+    count = len(bench.log)
+    bench.set_back_ms = 24 * 3_600_000
+    bench.advance(10_001)
+    client.beat()
+    bench.tick()
+    assert bench.taken(len(bench.log) - count) == [REGEX]
+
+
 def test_a_topic_that_does_not_match_makes_no_rebalance() -> None:
     bench = bench_with_topics()
     client = resolved(bench)

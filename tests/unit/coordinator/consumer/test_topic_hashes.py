@@ -91,3 +91,11 @@ def test_what_changed_is_hashed_anew() -> None:
     before = bench.shard.topic_hashes.group_hash(bench.shard.image, ["t"])
     bench.grow("t", 2)
     assert bench.shard.topic_hashes.group_hash(bench.shard.image, ["t"]) != before
+
+
+@pytest.mark.parametrize("names", [{"a": None}, {"a": None, "x": None, "y": None, "z": None}])
+def test_hashes_of_changed_topics_are_forgotten_and_the_others_kept(names: dict[str, None]) -> None:
+    """Whichever are more, the names or the hashes."""
+    hashes = TopicHashes({"a": 1, "b": 2, "c": 3})
+    hashes.forget(names)
+    assert hashes.by_name == {"b": 2, "c": 3}

@@ -94,6 +94,19 @@ def test_joins_within_the_interval_are_assigned_together() -> None:
     assert bench.shard.counters[REBALANCES] == 3
 
 
+def test_a_clock_that_is_set_back_does_not_delay_the_next_assignment() -> None:
+    bench = Bench({"group.consumer.assignment.interval.ms": "1000"})
+    bench.topic("t", 2)
+    clients = [bench.client(name) for name in "ab"]
+    for client in clients:
+        client.join()
+    assert bench.group.target_epoch < bench.group.epoch
+    bench.set_back_ms = 3_600_000
+    bench.advance(1_000)
+    clients[0].report()
+    assert bench.group.target_epoch == bench.group.epoch
+
+
 def test_the_interval_of_the_group() -> None:
     bench = Bench({"group.consumer.assignment.interval.ms": "1000"})
     bench.configure("consumer.assignment.interval.ms", "0")

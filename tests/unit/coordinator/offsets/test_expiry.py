@@ -1,15 +1,20 @@
 """Offsets that nobody touches any more, and those of topics that are gone."""
 
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from tests.support.offset_groups import MINUTE, NOON, Coordinated, topic_id
 from tests.support.offset_requests import commit, end, fetch, stage
 from tests.unit.coordinator.offsets.conftest import OtherGroup, classic_group
 
 from tidelog.coordinator.group.classic.state import ClassicState
-from tidelog.coordinator.group.offsets import expiry
+from tidelog.coordinator.group.offsets import deleted_topics, expiry
 from tidelog.coordinator.group.records.share import ShareGroupMetadataKey, ShareGroupMetadataValue
 from tidelog.coordinator.group.shard import GroupType
 from tidelog.coordinator.requests import KeyValue
+from tidelog.model.decisions import Result
 
 A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
 RETENTION = 100 * MINUTE
@@ -154,6 +159,36 @@ def test_offsets_without_a_topic_id_go_by_name_and_staged_ones_too(at: Coordinat
     end(at)
     assert fetch(at, "g", stable=True) == {B0: 1}
     at.validate_state()
+
+
+def test_thousands_of_deleted_topics_are_looked_for_where_offsets_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not each of them in each group; the turn is given back on the way."""
+    at = Coordinated({f"t{index}": 1 for index in range(2_000)})
+    for index in range(300):
+        commit(at, f"g{index}", {("t1", 0): 1, (f"t{index}", 0): 1})
+    for index in range(2_000):
+        topic = at.draft.topics.by_name[f"t{index}"]
+        at.shard.offsets.deleted_topics[topic.id] = topic.name
+    looks: Counter[int] = Counter()  # by slice
+    slices = 0
+    look = deleted_topics._of_topics
+
+    def note(*given: Any) -> list[int]:
+        looks[slices] += 1
+        return look(*given)
+
+    monkeypatch.setattr(deleted_topics, "_of_topics", note)
+    results: list[Result] = []
+
+    def removing() -> Iterator[None]:
+        results.append((yield from deleted_topics.remove_deleted_topics(at.shard, 0, 0, None)))
+
+    for _ in removing():
+        slices += 1
+    assert len(results[0].records) == 2 * 300 - 1
+    assert looks.total() == 2 * 300 - 1
+    assert max(looks.values()) <= deleted_topics.LOOKS_A_SLICE
+    assert slices > 2, "the records are made in slices, too"
 
 
 def test_retention_goes_by_the_wall_clock(at: Coordinated) -> None:

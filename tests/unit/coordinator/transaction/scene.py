@@ -72,6 +72,7 @@ class Scene:
         self.versions: list[int] = []  # in which the values were written
         self.effects: list[SendMarkers] = []
         self.now_ms = 0
+        self.set_back_ms = 0  # by how much the wall clock was set back
         self.machine = self.load()
 
     # The machine and its log
@@ -118,7 +119,7 @@ class Scene:
 
     @property
     def wall_ms(self) -> int:
-        return START_MS + self.now_ms
+        return START_MS + self.now_ms - self.set_back_ms
 
     def ask(self, message: Any, api_version: int = 0) -> Any:
         request = CoordinatorRequest(message, api_version, self.wall_ms, "someone", "/10.0.0.1")
@@ -135,7 +136,9 @@ class Scene:
     def state(self) -> TransactionState:
         return self.of().state
 
-    def place(self, state: TransactionState, producer: Pair, *names: str, version: int = 2, **fields: Any) -> None:
+    def topic_partition(
+        self, state: TransactionState, producer: Pair, *names: str, version: int = 2, **fields: Any
+    ) -> None:
         """As a log has it that this coordinator loads."""
         metadata = TransactionMetadata(ID, *producer, TIMEOUT_MS, self.wall_ms, state)
         metadata.partitions = {tp(name): None for name in names}

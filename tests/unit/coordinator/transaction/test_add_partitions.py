@@ -1,17 +1,25 @@
 """AddPartitionsToTxn and AddOffsetsToTxn: what gets into a transaction, and who may put it there."""
 
+from collections.abc import Generator
+
 import pytest
 from tests.unit.coordinator.transaction.scene import ID, Scene, topics, tp
 
+from tidelog.coordinator.requests import CoordinatorRequest
+from tidelog.coordinator.transaction.add_partitions import PARTITIONS_A_SLICE
 from tidelog.coordinator.transaction.states import TransactionState as S
 from tidelog.model.errors import ErrorCode
-from tidelog.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
+from tidelog.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 
 
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
 def test_the_first_partition_begins_a_transaction(state: S) -> None:
     scene = Scene()
-    scene.place(state, (5, 3), version=0, start_ms=1)
+    scene.topic_partition(state, (5, 3), version=0, start_ms=1)
     scene.advance(50)
     assert scene.add((5, 3), "a-0") is ErrorCode.NONE
     found = scene.of()
@@ -43,7 +51,7 @@ def test_partitions_that_are_in_it_already_cost_no_record() -> None:
 def test_while_the_last_one_is_completed_nothing_is_added(state: S) -> None:
     """Whoever asks: the producer may already be told of its next id."""
     scene = Scene()
-    scene.place(state, (5, 32767), "a-0", next_producer_id=6)
+    scene.topic_partition(state, (5, 32767), "a-0", next_producer_id=6)
     assert scene.add((6, 0), "a-0") is ErrorCode.CONCURRENT_TRANSACTIONS
     assert scene.add_v3((5, 32767), "a-0") is ErrorCode.CONCURRENT_TRANSACTIONS
 
@@ -154,3 +162,35 @@ def test_it_is_known_who_was_heard_last() -> None:
     scene.reload()
     (found,) = scene.machine.open_transactions()
     assert (found.state, found.partitions, found.client_id) == ("Ongoing", (("a", 0),), "")
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_many_partitions_are_one_decision_in_parts(version: int) -> None:
+    scene = Scene()
+    producer = scene.init()
+    many = [AddPartitionsToTxnTopic(name="a", partitions=list(range(3 * PARTITIONS_A_SLICE)))]
+    if version == 3:
+        message = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=ID,
+            v3_and_below_producer_id=producer[0],
+            v3_and_below_producer_epoch=producer[1],
+            v3_and_below_topics=many,
+        )
+    else:
+        transaction = AddPartitionsToTxnTransaction(
+            transactional_id=ID, producer_id=producer[0], producer_epoch=producer[1], verify_only=False, topics=many
+        )
+        message = AddPartitionsToTxnRequest(transactions=[transaction])
+    work = scene.machine.handle(scene.now_ms, CoordinatorRequest(message, version, scene.wall_ms))
+    assert isinstance(work, Generator)
+    pauses = 0
+    while True:
+        try:
+            next(work)
+            pauses += 1
+        except StopIteration as end:
+            result = end.value
+            break
+    assert pauses == 6, "three times for the partitions, and for their answers"
+    assert len(result.records) == 1
+    assert len(result.records[0][0].value.transaction_partitions[0].partition_ids) == 3 * PARTITIONS_A_SLICE

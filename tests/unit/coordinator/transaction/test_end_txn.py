@@ -53,7 +53,7 @@ def test_the_old_protocol_keeps_the_epoch_and_tells_none(commit: bool) -> None:
 def test_the_table_of_version_2(state: S, abort_again: Any, abort: Any, commit_again: Any, commit: Any) -> None:
     def answer(epoch: int, *, commit: bool) -> Any:
         scene = Scene()
-        scene.place(state, (5, 10), *(["a-0"] if state is S.ONGOING else []), start_ms=1)
+        scene.topic_partition(state, (5, 10), *(["a-0"] if state is S.ONGOING else []), start_ms=1)
         records = len(scene.log)
         given = scene.end((5, epoch), commit=commit)
         assert (len(scene.log) > records) == (given == NEXT)
@@ -75,7 +75,7 @@ def test_the_table_of_version_2(state: S, abort_again: Any, abort: Any, commit_a
 )
 def test_the_table_of_the_old_protocol(state: S, abort: Any, commit: Any) -> None:
     scene = Scene()
-    scene.place(state, (5, 10), version=0, start_ms=1)
+    scene.topic_partition(state, (5, 10), version=0, start_ms=1)
     assert [scene.end((5, 10), commit=each, version=4) for each in (False, True)] == [abort, commit]
     for epoch in (9, 11):
         assert scene.end((5, epoch), commit=True, version=4) is FENCED
@@ -87,7 +87,7 @@ def test_the_table_of_the_old_protocol(state: S, abort: Any, commit: Any) -> Non
 @pytest.mark.parametrize("commit", [True, False])
 def test_while_markers_are_on_their_way_the_client_waits(state: S, commit: bool) -> None:
     scene = Scene()
-    scene.place(state, (5, 10), "a-0")
+    scene.topic_partition(state, (5, 10), "a-0")
     assert scene.end((5, 9), commit=commit) is ErrorCode.CONCURRENT_TRANSACTIONS
     assert scene.end((5, 10), commit=commit) is ErrorCode.CONCURRENT_TRANSACTIONS
     assert scene.end((5, 10), commit=commit, version=4) is ErrorCode.CONCURRENT_TRANSACTIONS
@@ -195,7 +195,7 @@ def test_a_new_coordinator_carries_out_what_was_decided() -> None:
 def test_what_was_decided_over_no_partition_is_complete_when_it_is_loaded() -> None:
     """Another implementation writes the two records one after the other."""
     scene = Scene()
-    scene.place(S.PREPARE_ABORT, (5, 3), start_ms=1)
+    scene.topic_partition(S.PREPARE_ABORT, (5, 3), start_ms=1)
     assert scene.reload().effects == []
     assert (scene.state(), scene.epochs()) == (S.COMPLETE_ABORT, (5, 3))
 

@@ -32,6 +32,34 @@ def test_an_open_transaction_is_aborted_beyond_its_timeout_and_not_at_it() -> No
     assert scene.init() == (7, 2)
 
 
+def test_a_clock_that_is_set_back_does_not_keep_a_transaction_open() -> None:
+    scene = Scene()
+    producer = scene.init()
+    scene.reload()
+    scene.add(producer, "a-0")
+    scene.set_back_ms = DAY_MS
+    scene.advance(INTERVAL_MS)
+    scene.advance(TIMEOUT_MS)
+    assert scene.state() is S.ONGOING
+    scene.advance(INTERVAL_MS)
+    assert scene.state() is S.PREPARE_ABORT
+
+
+def test_the_next_transaction_of_a_producer_has_its_own_time() -> None:
+    scene = Scene()
+    producer = scene.init()
+    scene.reload()
+    scene.add(producer, "a-0")
+    scene.set_back_ms = DAY_MS
+    scene.advance(INTERVAL_MS)
+    scene.advance(TIMEOUT_MS - 1)
+    scene.end(producer, commit=True)
+    scene.written()
+    scene.add(scene.epochs(), "a-0")
+    scene.advance(INTERVAL_MS)
+    assert scene.state() is S.ONGOING
+
+
 def test_more_partitions_do_not_buy_more_time() -> None:
     scene = Scene()
     producer = scene.init()
@@ -67,7 +95,7 @@ def test_one_of_the_old_protocol_is_fenced_too() -> None:
 
 def test_without_a_producer_id_at_hand_the_abort_comes_later() -> None:
     scene = Scene()
-    scene.place(S.ONGOING, (5, 32766), "a-0")
+    scene.topic_partition(S.ONGOING, (5, 32766), "a-0")
     scene.reload()
     scene.has_producer_ids = False
     scene.advance(TIMEOUT_MS + INTERVAL_MS)
@@ -80,7 +108,7 @@ def test_without_a_producer_id_at_hand_the_abort_comes_later() -> None:
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
 def test_an_id_at_rest_is_forgotten_when_nobody_uses_it(state: S) -> None:
     scene = Scene()
-    scene.place(state, (5, 3), start_ms=1)
+    scene.topic_partition(state, (5, 3), start_ms=1)
     scene.reload()
     scene.advance(EXPIRED_MS - 1)
     assert ID in scene.machine.shard.transactions
@@ -96,7 +124,7 @@ def test_an_id_at_rest_is_forgotten_when_nobody_uses_it(state: S) -> None:
 @pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
 def test_one_that_is_not_at_rest_never_expires(state: S) -> None:
     scene = Scene()
-    scene.place(state, (5, 3), "a-0")
+    scene.topic_partition(state, (5, 3), "a-0")
     scene.reload()
     scene.advance(3 * EXPIRED_MS)
     assert scene.state() is state

@@ -32,7 +32,7 @@ def test_each_init_raises_the_epoch_and_takes_the_new_timeout() -> None:
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
 def test_at_rest_the_next_epoch_is_given_at_once(state: S) -> None:
     scene = Scene()
-    scene.place(state, (5, 10), start_ms=1)
+    scene.topic_partition(state, (5, 10), start_ms=1)
     assert scene.init() == (5, 11)
     assert (scene.state(), scene.of().start_ms) == (S.EMPTY, -1)
 
@@ -41,7 +41,7 @@ def test_at_rest_the_next_epoch_is_given_at_once(state: S) -> None:
 @pytest.mark.parametrize("expected", [(-1, -1), (5, 10), (99, 1)])
 def test_while_markers_are_on_their_way_everybody_waits(state: S, expected: tuple[int, int]) -> None:
     scene = Scene()
-    scene.place(state, (5, 10), "a-0")
+    scene.topic_partition(state, (5, 10), "a-0")
     assert scene.init(expected) is ErrorCode.CONCURRENT_TRANSACTIONS
     assert scene.state() is state
 
@@ -76,7 +76,7 @@ def test_an_open_transaction_of_the_old_protocol_is_fenced_by_an_epoch_that_nobo
 )
 def test_the_fenced_hear_it_in_words_that_they_know(version: int, code: ErrorCode) -> None:
     scene = Scene()
-    scene.place(S.EMPTY, (5, 10))
+    scene.topic_partition(S.EMPTY, (5, 10))
     assert scene.init((5, 8), version) is code
     assert scene.init((4, 10), version) is code
 
@@ -92,7 +92,7 @@ def test_a_producer_that_recovers_gets_the_next_epoch_and_the_same_again_if_it_a
 
 def test_a_recovery_is_no_retry_once_another_producer_came() -> None:
     scene = Scene()
-    scene.place(S.EMPTY, (5, 10))
+    scene.topic_partition(S.EMPTY, (5, 10))
     assert scene.init() == (5, 11)
     assert scene.init((5, 10)) is ErrorCode.PRODUCER_FENCED
 
@@ -120,7 +120,7 @@ def test_a_fenced_producer_can_not_abort_its_successors_transaction() -> None:
 @pytest.mark.parametrize("transaction_version", [0, 1, 2])
 def test_exhausted_epochs_bring_a_new_producer_id(transaction_version: int) -> None:
     scene = Scene(transaction_version=transaction_version)
-    scene.place(S.EMPTY, (5, LAST))
+    scene.topic_partition(S.EMPTY, (5, LAST))
     assert scene.init() == (7, 0)
     assert scene.init((5, LAST)) is ErrorCode.PRODUCER_FENCED
 
@@ -128,7 +128,7 @@ def test_exhausted_epochs_bring_a_new_producer_id(transaction_version: int) -> N
 @pytest.mark.parametrize("transaction_version", [0, 1, 2])
 def test_a_retry_over_a_new_producer_id_is_recognised(transaction_version: int) -> None:
     scene = Scene(transaction_version=transaction_version)
-    scene.place(S.EMPTY, (5, LAST))
+    scene.topic_partition(S.EMPTY, (5, LAST))
     assert scene.init((5, LAST)) == (7, 0)
     assert scene.init((5, LAST)) == (7, 0)
     assert scene.init((5, LAST - 1)) is ErrorCode.PRODUCER_FENCED
@@ -136,7 +136,7 @@ def test_a_retry_over_a_new_producer_id_is_recognised(transaction_version: int) 
 
 def test_the_retry_of_the_last_bump_gets_the_last_epoch() -> None:
     scene = Scene()
-    scene.place(S.EMPTY, (5, LAST - 1))
+    scene.topic_partition(S.EMPTY, (5, LAST - 1))
     assert scene.init((5, LAST - 1)) == (5, LAST)
     assert scene.init((5, LAST - 1)) == (5, LAST)
     assert scene.init((5, 3)) is ErrorCode.PRODUCER_FENCED
@@ -147,9 +147,9 @@ def test_without_a_producer_id_at_hand_the_client_comes_again() -> None:
     scene.has_producer_ids = False
     assert scene.init() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert ID not in scene.machine.shard.transactions
-    scene.place(S.COMPLETE_COMMIT, (5, LAST), start_ms=1)
+    scene.topic_partition(S.COMPLETE_COMMIT, (5, LAST), start_ms=1)
     assert scene.init() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    scene.place(S.ONGOING, (5, LAST), "a-0")
+    scene.topic_partition(S.ONGOING, (5, LAST), "a-0")
     assert scene.init() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert scene.state() is S.ONGOING
 

@@ -34,7 +34,7 @@ def test_the_clusters_version_says_how_values_are_written(transaction_version: i
 def test_a_record_that_needs_room_for_version_2_gets_it() -> None:
     """A client that speaks version 2 to a cluster that does not: its epochs must not be lost with the coordinator."""
     scene = Scene(transaction_version=0)
-    scene.place(S.ONGOING, (5, 32766), "a-0", version=0)
+    scene.topic_partition(S.ONGOING, (5, 32766), "a-0", version=0)
     assert scene.end((5, 32766), commit=True) == (7, 0)
     assert last_value(scene).next_producer_id == 7
     scene.reload()

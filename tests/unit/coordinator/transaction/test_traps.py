@@ -31,7 +31,7 @@ def test_a_delayed_commit_of_the_old_protocol_can_not_hit_a_later_transaction_of
 
 def test_no_double_bump_at_32766_when_an_init_fences() -> None:
     scene = Scene()
-    scene.place(S.ONGOING, (5, LAST), "a-0")
+    scene.topic_partition(S.ONGOING, (5, LAST), "a-0")
     assert scene.init() is ErrorCode.CONCURRENT_TRANSACTIONS
     assert (scene.epochs(), scene.of().next_producer_id) == ((5, 32767), 7)
     assert scene.effects[-1].producer_epoch == 32767
@@ -42,7 +42,7 @@ def test_no_double_bump_at_32766_when_an_init_fences() -> None:
 
 def test_no_double_bump_at_32766_when_time_runs_out() -> None:
     scene = Scene()
-    scene.place(S.ONGOING, (5, LAST), "a-0")
+    scene.topic_partition(S.ONGOING, (5, LAST), "a-0")
     scene.reload()
     scene.advance(TIMEOUT_MS + 20_000)
     assert scene.epochs() == (5, 32767)
@@ -53,7 +53,7 @@ def test_no_double_bump_at_32766_when_time_runs_out() -> None:
 
 def test_no_epoch_above_32767_under_the_old_protocol() -> None:
     scene = Scene(transaction_version=1)
-    scene.place(S.ONGOING, (5, LAST), "a-0", version=0)
+    scene.topic_partition(S.ONGOING, (5, LAST), "a-0", version=0)
     assert scene.init() is ErrorCode.CONCURRENT_TRANSACTIONS
     scene.written()
     assert scene.epochs() == (5, 32767)
@@ -63,7 +63,7 @@ def test_no_epoch_above_32767_under_the_old_protocol() -> None:
 @pytest.mark.parametrize("transaction_version", [1, 2])
 def test_an_epoch_that_should_never_have_been_is_still_fenced(transaction_version: int) -> None:
     scene = Scene(transaction_version=transaction_version)
-    scene.place(S.ONGOING, (5, 32767), "a-0")
+    scene.topic_partition(S.ONGOING, (5, 32767), "a-0")
     assert scene.init() is ErrorCode.CONCURRENT_TRANSACTIONS
     assert scene.epochs() == (5, 32767)
     scene.written()
@@ -74,7 +74,7 @@ def test_an_epoch_that_should_never_have_been_is_still_fenced(transaction_versio
 def test_overflow_hands_out_the_right_producer_id(commit: bool) -> None:
     """The new one at 0, to the client at once, and to others (retries, the next coordinator) the same."""
     scene = Scene()
-    scene.place(S.ONGOING, (5, LAST), "a-0")
+    scene.topic_partition(S.ONGOING, (5, LAST), "a-0")
     assert scene.end((5, LAST), commit=commit) == (7, 0)
     assert (scene.effects[-1].producer_id, scene.effects[-1].producer_epoch) == (5, 32767)
     assert scene.end((5, LAST), commit=commit) is ErrorCode.CONCURRENT_TRANSACTIONS
@@ -90,7 +90,7 @@ def test_overflow_hands_out_the_right_producer_id(commit: bool) -> None:
 
 def test_overflow_without_a_producer_id_at_hand_leaves_the_transaction_open() -> None:
     scene = Scene()
-    scene.place(S.ONGOING, (5, LAST), "a-0")
+    scene.topic_partition(S.ONGOING, (5, LAST), "a-0")
     scene.has_producer_ids = False
     assert scene.end((5, LAST), commit=True) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     scene.has_producer_ids = True
@@ -100,7 +100,7 @@ def test_overflow_without_a_producer_id_at_hand_leaves_the_transaction_open() ->
 @pytest.mark.parametrize("state", [S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
 def test_an_empty_abort_does_not_fence_its_own_producer(state: S) -> None:
     scene = Scene()
-    scene.place(state, (5, 3), start_ms=1)
+    scene.topic_partition(state, (5, 3), start_ms=1)
     producer = scene.end((5, 3), commit=False)
     assert producer == (5, 4)
     assert scene.add(producer, "a-0") is ErrorCode.NONE
@@ -109,7 +109,7 @@ def test_an_empty_abort_does_not_fence_its_own_producer(state: S) -> None:
 
 def test_an_empty_abort_at_the_last_epoch() -> None:
     scene = Scene()
-    scene.place(S.EMPTY, (5, LAST))
+    scene.topic_partition(S.EMPTY, (5, LAST))
     assert scene.end((5, LAST), commit=False) == (7, 0)
     assert (scene.state(), scene.epochs()) == (S.COMPLETE_ABORT, (7, 0))
 

@@ -113,7 +113,7 @@ def test_a_client_that_asks_again_is_answered_again() -> None:
 def test_epochs_run_out_while_it_waits() -> None:
     """The maker's markers are still its own, and the client goes on as somebody else."""
     scene = Scene(ALLOWED)
-    scene.place(S.ONGOING, (5, LAST), "a-0", timeout_ms=2**31 - 1)
+    scene.topic_partition(S.ONGOING, (5, LAST), "a-0", timeout_ms=2**31 - 1)
     assert keep(scene, (5, LAST)) == (ErrorCode.NONE, (7, 0), (5, LAST))
     assert keep(scene, (5, LAST)) == (ErrorCode.NONE, (7, 0), (5, LAST))
     assert keep(scene) == (ErrorCode.NONE, (7, 1), (5, LAST))
@@ -129,7 +129,7 @@ def test_epochs_run_out_while_it_waits() -> None:
 
 def test_the_keepers_epochs_run_out_too() -> None:
     scene = Scene(ALLOWED)
-    scene.place(S.ONGOING, (5, 3), "a-0", next_producer_id=6, next_producer_epoch=LAST)
+    scene.topic_partition(S.ONGOING, (5, 3), "a-0", next_producer_id=6, next_producer_epoch=LAST)
     assert scene.end((6, LAST), commit=True) == (7, 0)
     scene.written()
     assert scene.epochs() == (7, 0)
@@ -137,7 +137,7 @@ def test_the_keepers_epochs_run_out_too() -> None:
 
 def test_one_without_a_producer_id_at_hand() -> None:
     scene = Scene(ALLOWED)
-    scene.place(S.ONGOING, (5, LAST), "a-0")
+    scene.topic_partition(S.ONGOING, (5, LAST), "a-0")
     scene.has_producer_ids = False
     assert keep(scene)[0] is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 

@@ -9,8 +9,7 @@ import pyarrow.dataset as ds  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from pyspark_tidelog.fetch_task import FetchTask
-from pyspark_tidelog.kafka_settings import cluster_options, fetch_settings
+from pyspark_tidelog.kafka.settings import cluster_options, fetch_settings
 from pyspark_tidelog.lake.archive_task import COLUMNS, archived
 from pyspark_tidelog.lake.auditing import archived_until, audit
 from pyspark_tidelog.lake.committing import Committer
@@ -19,7 +18,8 @@ from pyspark_tidelog.lake.layout import ROW_SCHEMA, ArchivedRange
 from pyspark_tidelog.lake.parquet_settings import ParquetSettings
 from pyspark_tidelog.lake.parquet_writing import row_groups
 from pyspark_tidelog.lake.staging import ArchiveSettings
-from pyspark_tidelog.schema import arrow_schema
+from pyspark_tidelog.source.fetch_task import FetchTask
+from pyspark_tidelog.source.schema import arrow_schema
 from tidelog.model.ids import Uuid
 
 TOPIC_ID = Uuid(bytes(range(16)))

@@ -29,7 +29,7 @@ def stage(
     staged = []
     for each in ranges:
         path = f"{staging}/{attempt}-{each.partition}-{each.from_offset}.parquet"
-        content = f"{each.place} {each.from_offset} {each.until_offset}".encode()
+        content = f"{each.topic_partition} {each.from_offset} {each.until_offset}".encode()
         files.write(path, content)
         files.sync(path)
         staged.append(replace(each, path=path, bytes=len(content)))
@@ -51,7 +51,9 @@ def visible(files: ForgetfulFiles) -> dict[str, bytes]:
 
 
 def expected(ranges: Sequence[ArchivedRange]) -> dict[str, bytes]:
-    return {each.final_path: f"{each.place} {each.from_offset} {each.until_offset}".encode() for each in ranges}
+    return {
+        each.final_path: f"{each.topic_partition} {each.from_offset} {each.until_offset}".encode() for each in ranges
+    }
 
 
 def run(files: ForgetfulFiles, batch_id: int, ranges: Sequence[ArchivedRange], attempt: str = "first") -> None:

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from tests.unit.pyspark_tidelog.fake_cluster import FakeCluster
 
 from pyspark_tidelog.errors import OptionError
-from pyspark_tidelog.kafka_settings import ClusterOptions
+from pyspark_tidelog.kafka.settings import ClusterOptions
 from pyspark_tidelog.lake import source as module
 from pyspark_tidelog.lake.archive_task import COLUMNS
 from pyspark_tidelog.lake.layout import ROW_SCHEMA
@@ -23,7 +23,7 @@ from pyspark_tidelog.lake.staging import ArchiveSettings
 def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
     made = FakeCluster()
     made.create("a", 40, 0)
-    monkeypatch.setattr(ClusterOptions, "connect", lambda _options: made.client)
+    monkeypatch.setattr(ClusterOptions, "connect", lambda _options, **_how: made.client)
     return made
 
 

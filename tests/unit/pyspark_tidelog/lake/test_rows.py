@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -16,6 +17,7 @@ from pyspark_tidelog.lake.committing import Committer
 from pyspark_tidelog.lake.files import LocalFiles
 from pyspark_tidelog.lake.layout import ArchivedRange
 from pyspark_tidelog.lake.parquet_settings import ROWS
+from pyspark_tidelog.sink.stream_writer import QUERY_ID, RUN_ID
 
 NAME, QUERY = "orders", "query"
 
@@ -147,6 +149,45 @@ def test_a_new_checkpoint_does_not_pass_for_the_old_one(tmp_path: Path) -> None:
         write(Frame([2]), tmp_path, query_id="another")
     write(Frame([2]), tmp_path, name="orders-2", query_id="another")
     assert numbers(tmp_path) == [1, 2]
+
+
+def checkpoint(directory: Path, query_id: str, offsets: str) -> str:
+    (directory / "offsets").mkdir(parents=True, exist_ok=True)
+    (directory / "metadata").write_text(f'{{"id":"{query_id}"}}')
+    (directory / "offsets" / "0").write_text(offsets)
+    return str(directory)
+
+
+def test_a_query_id_that_another_checkpoint_or_other_offsets_use_again(tmp_path: Path) -> None:
+    lake = str(tmp_path / "lake")
+
+    def written(number: int, query_id: str, offsets: str) -> None:
+        given: Any = Frame([number])
+        at = checkpoint(tmp_path / "checkpoint", query_id, offsets)
+        write_batch(given, lake, 0, name=NAME, query_id=QUERY, checkpoint=at)
+
+    written(1, "one", "planned")
+    written(1, "one", "planned")
+    with pytest.raises(LakeError, match="from checkpoint one, and this is two"):
+        written(2, "two", "planned")
+    with pytest.raises(LakeError, match="with other offsets"):
+        written(2, "one", "planned anew")
+    assert numbers(tmp_path / "lake") == [1]
+
+
+def test_a_second_call_of_a_batch_is_refused_and_a_replay_is_not(tmp_path: Path) -> None:
+    def called(run_id: str, name: str = NAME) -> None:
+        properties = {QUERY_ID: QUERY, RUN_ID: run_id}
+        given: Any = Frame([1])
+        given.sparkSession = SimpleNamespace(_sc=SimpleNamespace(getLocalProperty=properties.get))
+        write_batch(given, str(tmp_path), 0, name=name)
+
+    for run_id in ("first", "second"):
+        called(run_id)
+        with pytest.raises(LakeError, match="give each call of write_batch a name of its own"):
+            called(run_id)
+        called(run_id, "another")
+    assert numbers(tmp_path) == [1, 1]
 
 
 def test_nothing_is_replaced(tmp_path: Path) -> None:

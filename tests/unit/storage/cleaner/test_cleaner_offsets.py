@@ -9,7 +9,7 @@ from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.faults import Op
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.checkpoints import read_offsets
+from tidelog.storage.checkpoints.text import read_offsets
 from tidelog.storage.cleaner.cleaner_offsets import CleanerOffsets
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -14,7 +14,7 @@ from tidelog.sim.faults import Op
 from tidelog.storage.cleaner.cleaning import clean_log
 from tidelog.storage.cleaner.job import BytesMoved, CleanedSegment, SegmentFacts
 from tidelog.storage.errors import CorruptSegmentError
-from tidelog.storage.segment import Segment
+from tidelog.storage.segment.segment import Segment
 
 RETENTION_MS = 1000
 

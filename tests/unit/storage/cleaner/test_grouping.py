@@ -4,7 +4,7 @@ from tests.unit.storage.cleaner.toylog import settings
 
 from tidelog.storage.cleaner.grouping import SEGMENTS_MAX, group_segments
 from tidelog.storage.cleaner.job import SegmentFacts
-from tidelog.storage.segment_indexes import IndexSettings
+from tidelog.storage.segment.indexes import IndexSettings
 
 
 def groups(

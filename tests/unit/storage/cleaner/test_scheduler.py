@@ -14,7 +14,7 @@ from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.faults import Op
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.checkpoints import read_offsets, write_offsets
+from tidelog.storage.checkpoints.text import read_offsets, write_offsets
 from tidelog.storage.cleaner.cleaner_config import CleanerConfig
 from tidelog.storage.cleaner.job import CleanedSegment
 
@@ -310,6 +310,20 @@ def test_a_worker_that_dies_takes_one_partition_with_it_and_leaves_nothing() -> 
     assert node.cleaner.metrics(node.now).dead_thread_count == 1
     assert not names(node, ".cleaned", victim)
     assert is_clean(node, T1 if victim == T0 else T0)
+
+
+def test_a_cleaning_without_a_worker_is_heard_of_at_once_and_tried_again() -> None:
+    node = broker()
+    node.fill()
+    node.housekeeping.refusals = 1
+    turns_until_cleaning(node)
+    has_news = [node.cleaner.has_news]
+    node.turn()
+    assert [*has_news, node.cleaner.has_news] == [True, False]
+    assert node.cleaner.counts.cleanings_failed == 1
+    assert not node.cleaner.uncleanable
+    node.clean()
+    assert is_clean(node)
 
 
 def test_a_full_disk_is_no_fault_of_the_partition() -> None:

@@ -21,10 +21,10 @@ from tidelog.sim.files import SimFileSystem
 from tidelog.storage.cleaner.cleaning import clean_log
 from tidelog.storage.cleaner.job import CleanedSegment
 from tidelog.storage.cleaner.swap import complete_swap, remove_cleaned, swap, swap_steps
-from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.errors import CorruptSegmentError
 from tidelog.storage.names import LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX, segment_name
-from tidelog.storage.segment import Segment
+from tidelog.storage.segment.descriptors import Descriptors
+from tidelog.storage.segment.segment import Segment
 
 ACTIVE = 12
 Snapshot = dict[int, tuple[bytes, bytes]]

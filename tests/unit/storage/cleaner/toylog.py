@@ -13,7 +13,7 @@ from tidelog.records.record import Record
 from tidelog.sim.clock import SimClock
 from tidelog.sim.disk import DiskSettings
 from tidelog.sim.files import SimFileSystem
-from tidelog.storage.appended import AppendedBatch
+from tidelog.storage.append.outcome import AppendedBatch
 from tidelog.storage.cleaner.cleaning import clean_log
 from tidelog.storage.cleaner.job import (
     CleanedSegment,
@@ -24,11 +24,11 @@ from tidelog.storage.cleaner.job import (
     SegmentFacts,
 )
 from tidelog.storage.cleaner.swap import swap
-from tidelog.storage.descriptors import Descriptors
 from tidelog.storage.names import LOG_SUFFIX, NO_SUFFIX, parse_segment_name, segment_name
-from tidelog.storage.segment import Segment
-from tidelog.storage.segment_indexes import IndexSettings
-from tidelog.storage.transaction_index import AbortedTxn
+from tidelog.storage.segment.descriptors import Descriptors
+from tidelog.storage.segment.indexes import IndexSettings
+from tidelog.storage.segment.segment import Segment
+from tidelog.storage.segment.transaction_index import AbortedTxn
 
 DIRECTORY = "/disk/topic-0"
 SEED = bytes(range(16))

@@ -1,5 +1,7 @@
 """What the job's arguments mean."""
 
+from pathlib import Path
+
 import pytest
 
 from tidelog_pipelines.ecommerce.events import EXACT_TYPES, EventTopics, items_schema, json_schema
@@ -36,12 +38,40 @@ def test_everything_at_once() -> None:
         spark=(("spark.executor.memory", "1g"),),
     )
     assert settings.when(settings.trigger) == {"availableNow": True}
+    assert not settings.believes_producers
     assert settings.topics.counted == ("e-product_viewed", "e-purchase_completed")
     assert settings.dead_letters == "r-dead_letters"
 
 
+def test_settings_of_kafkas_clients_go_to_every_connection(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "security.protocol=SASL_SSL\nsasl.mechanism: PLAIN\nsasl.username = ann\nsasl.password=s\\u00e9same\n"
+    )
+    more = ["--command-config", str(file), "--kafka", "sasl.username=bob", "--kafka", "kafka.client.id=shop"]
+    settings = parse([*NEEDED, *more, "--producer-times"])
+    assert settings.cluster == {
+        "kafka.bootstrap.servers": "localhost:9092",
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "PLAIN",
+        "kafka.sasl.username": "bob",
+        "kafka.sasl.password": "sésame",
+        "kafka.client.id": "shop",
+    }
+    assert "sésame" not in repr(settings)
+    assert settings.believes_producers
+
+
 @pytest.mark.parametrize(
-    "wrong", [["--trigger", "soon"], ["--conf", "=x"], ["--conf", "spark.x"], ["--state-partitions", "x"]]
+    "wrong",
+    [
+        ["--trigger", "soon"],
+        ["--conf", "=x"],
+        ["--conf", "spark.x"],
+        ["--state-partitions", "x"],
+        ["--kafka", "x"],
+        ["--command-config", "/no/file"],
+    ],
 )
 def test_a_wrong_value_is_named(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -54,6 +54,16 @@ def test_latency_is_that_of_the_latest_results() -> None:
     assert [latency - 60_000 for latency in state.latencies_ms] == [1_000, LATENCY_OVER_MS, LATENCY_OVER_MS + 500]
 
 
+def test_what_waited_for_the_start_of_the_job_does_not_count_as_its_latency() -> None:
+    state = ResultState()
+    assert state.steady_latencies_ms == []
+    for sent_ms, read_ms in ((0, 40_000), (39_999, 41_000), (40_000, 41_500), (41_200, 42_000)):
+        value = row(purchases=1, amount_cents=5, updated_to=START + sent_ms)
+        state.add("sales_5m", KEY, value, START + read_ms)
+    assert state.latencies_ms == [40_000, 1_001, 1_500, 800]
+    assert state.steady_latencies_ms == [1_500, 800]
+
+
 def test_dead_letters_are_counted_by_reason_and_come_once() -> None:
     state = ResultState()
     for value in (letter(1), letter(2), letter(3, "not JSON")):

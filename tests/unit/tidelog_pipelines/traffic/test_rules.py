@@ -6,6 +6,7 @@ import pytest
 
 from tidelog_pipelines.traffic.malformed import spoilt
 from tidelog_pipelines.traffic.rules import (
+    IN_THE_FUTURE,
     NEGATIVE_AMOUNT,
     NOT_JSON,
     REASONS,
@@ -70,6 +71,8 @@ def test_nothing_is_paid_out() -> None:
 def test_thirty_seconds_are_not_too_late_and_a_millisecond_more_is() -> None:
     assert judged("add_to_cart", ADDED, 30_000) == ADDED
     assert judged("add_to_cart", ADDED, 30_001) == TOO_LATE
+    assert judged("add_to_cart", ADDED, -30_000) == ADDED
+    assert judged("add_to_cart", ADDED, -30_001) == IN_THE_FUTURE
 
 
 @pytest.mark.parametrize("agent", ["Googlebot", "my CRAWLER", "Spider", "HeadlessChrome"])
@@ -90,5 +93,5 @@ def test_what_is_spoilt_is_never_taken_for_good(topic: str) -> None:
     chance = Random(1).random
     value = json.dumps(EVENTS[topic], ensure_ascii=False, separators=(",", ":")).encode()
     reasons = {str(event_or_reason(topic, spoilt(topic, value, chance), AT)) for _ in range(500)}
-    malformed = set(REASONS) - {TOO_LATE}
+    malformed = set(REASONS) - {TOO_LATE, IN_THE_FUTURE}
     assert reasons == (malformed if topic == "purchase_completed" else malformed - {NEGATIVE_AMOUNT})

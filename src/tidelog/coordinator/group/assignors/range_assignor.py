@@ -29,10 +29,10 @@ def _deal_out(ranges: _Ranges, topic_id: Uuid, count: int, subscribers: list[str
     """The first ones get one more where they do not come out even."""
     quota, extras = divmod(count, len(subscribers))
     start = 0
-    for place, member_id in enumerate(subscribers):
+    for topic_partition, member_id in enumerate(subscribers):
         if start == count:
             return
-        end = start + quota + (place < extras)
+        end = start + quota + (topic_partition < extras)
         ranges[member_id][topic_id] = list(range(start, end))
         start = end
 
@@ -49,11 +49,11 @@ def _subscribers(group: GroupSpec) -> dict[Uuid, list[str]]:
 
 
 def _in_order(group: GroupSpec) -> list[str]:
-    def place(member_id: str) -> tuple[bool, str, str]:
+    def topic_partition(member_id: str) -> tuple[bool, str, str]:
         instance_id = group.members[member_id].instance_id
         return (instance_id is None, instance_id or "", member_id)
 
-    return sorted(group.members, key=place)
+    return sorted(group.members, key=topic_partition)
 
 
 def _kept_or_new(member: MemberSpec, ranges: dict[Uuid, list[int]]) -> TopicPartitions:

@@ -34,7 +34,7 @@ def assign_mixed(group: GroupSpec, topics: TopicsSpec) -> Assignment:
         for topic, count in held.items():
             free[topic] -= count
     for topic, count in enumerate(free):
-        _place(loads, topic, count)
+        _topic_partition(loads, topic, count)
     loads.balance()
     return dict(zip(group.members, _dealt_out(members, loads, topic_ids, topics), strict=True))
 
@@ -53,11 +53,11 @@ def _subscribers(members: list[MemberSpec], topics: TopicsSpec) -> dict[Uuid, li
 def _in_order(subscribers: dict[Uuid, list[int]], topics: TopicsSpec) -> list[Uuid]:
     """Those with the most partitions a subscriber first: they decide how high the loads must be."""
 
-    def place(topic_id: Uuid) -> tuple[float, int, Uuid]:
+    def topic_partition(topic_id: Uuid) -> tuple[float, int, Uuid]:
         count = len(subscribers[topic_id])
         return (-topics.partition_counts[topic_id] / count, count, topic_id)
 
-    return sorted(subscribers, key=place)
+    return sorted(subscribers, key=topic_partition)
 
 
 def _kept(members: list[MemberSpec], topic_ids: list[Uuid], topics: TopicsSpec) -> list[dict[int, int]]:
@@ -77,7 +77,7 @@ def _kept(members: list[MemberSpec], topic_ids: list[Uuid], topics: TopicsSpec) 
     return kept
 
 
-def _place(loads: Loads, topic: int, free: int) -> None:
+def _topic_partition(loads: Loads, topic: int, free: int) -> None:
     """As many partitions of a topic as nobody has."""
     if not free:
         return

@@ -24,7 +24,7 @@ from tidelog.protocol.messages.describe_groups import DescribedGroup
 SESSION: Final = "classic-session"  # a member is heard of, a new one joins, or one with a new id comes back with it
 JOIN: Final = "classic-join"  # everybody joins
 SYNC: Final = "classic-sync"  # everybody asks for the assignment
-OVERSIZE: Final = "classic-oversize"  # at once: the group was loaded larger than it may be
+LOADED: Final = "classic-loaded"  # at once: whether the group, as it was loaded, has to rebalance
 # As Kafka 4.3 writes it.
 GROUP_METADATA_VERSION: Final = 3
 

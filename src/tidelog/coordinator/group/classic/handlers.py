@@ -9,18 +9,17 @@ from typing import Any, TypeAlias
 
 from tidelog.config.settings.groups import (
     GROUP_MAX_SESSION_TIMEOUT_MS,
-    GROUP_MAX_SIZE,
     GROUP_MIN_SESSION_TIMEOUT_MS,
 )
 from tidelog.coordinator.group.classic.decision import NO_MEMBER_ID, Decision, join_refused, sync_refused
-from tidelog.coordinator.group.classic.group import JOIN, OVERSIZE, SESSION, SYNC, ClassicGroup
+from tidelog.coordinator.group.classic.group import JOIN, LOADED, SESSION, SYNC, ClassicGroup
 from tidelog.coordinator.group.classic.heartbeat import heartbeat, heartbeat_result
 from tidelog.coordinator.group.classic.join import join, join_new_group
 from tidelog.coordinator.group.classic.leave import leave, leaving, left_response
-from tidelog.coordinator.group.classic.rebalance import on_join_timer, on_sync_timer, prepare
+from tidelog.coordinator.group.classic.loaded import on_loaded_timer
+from tidelog.coordinator.group.classic.rebalance import on_join_timer, on_sync_timer
 from tidelog.coordinator.group.classic.replay import replay_group_metadata
 from tidelog.coordinator.group.classic.session import on_session_timer
-from tidelog.coordinator.group.classic.state import ClassicState
 from tidelog.coordinator.group.classic.sync import names_its_protocol, sync
 from tidelog.coordinator.group.consumer import handlers as consumer
 from tidelog.coordinator.group.records.classic import GroupMetadataKey
@@ -121,21 +120,15 @@ def _on_session(shard: GroupShard, now_ms: int, wall_ms: int, key: Any) -> Resul
     return decision.result()
 
 
-def _on_oversize(decision: Decision, group: ClassicGroup) -> None:
-    if group.state is ClassicState.STABLE:  # else a rebalance is under way already
-        prepare(decision, group, "it was loaded with more members than it may have now; those who rejoin first stay")
-
-
 def activate(shard: GroupShard, now_ms: int) -> Result:
     """Everything is loaded. Every member gets a whole session to be heard of again."""
-    max_size = shard.config.get(GROUP_MAX_SIZE)
     for group in shard.groups.values():
         if isinstance(group, ClassicGroup):
             group.is_live = True
             for member in group.members.values():
                 group.keep_session(now_ms, member)
-            if len(group.members) > max_size:
-                shard.timers.set((OVERSIZE, group.group_id), now_ms)
+            if group.members:
+                shard.timers.set((LOADED, group.group_id), now_ms)
     return Result([], None)
 
 
@@ -157,5 +150,5 @@ ON_TIMER: dict[str, Callable[[GroupShard, int, int, Any], Result]] = {
     SESSION: _on_session,
     JOIN: _timed(on_join_timer),
     SYNC: _timed(on_sync_timer),
-    OVERSIZE: _timed(_on_oversize),
+    LOADED: _timed(on_loaded_timer),
 }

@@ -1,6 +1,6 @@
 """The record of a classic group, replayed: when the partition is loaded, and whenever one was decided."""
 
-from tidelog.coordinator.group.classic.group import JOIN, OVERSIZE, SESSION, SYNC, ClassicGroup
+from tidelog.coordinator.group.classic.group import JOIN, LOADED, SESSION, SYNC, ClassicGroup
 from tidelog.coordinator.group.classic.state import ClassicState
 from tidelog.coordinator.group.records.classic import GroupMetadataKey, GroupMetadataValue
 from tidelog.coordinator.group.shard import GroupShard
@@ -23,5 +23,5 @@ def _bury(group: ClassicGroup) -> None:
     group.state = ClassicState.DEAD
     for member_id in [*group.members, *group.pending_join]:
         group.timers.cancel((SESSION, group.group_id, member_id))
-    for kind in (JOIN, SYNC, OVERSIZE):
+    for kind in (JOIN, SYNC, LOADED):
         group.timers.cancel((kind, group.group_id))

@@ -70,6 +70,8 @@ class MemberChange:
 
     def describe(self) -> bool:
         """Whether its topic names have changed."""
+        if self.updated is self.member:
+            return False
         if self.updated != self.member:
             self.records.append(member_record(self.group.group_id, self.updated))
         return self.updated.topics != self.member.topics

@@ -5,8 +5,8 @@
     and again, once that is in the log: each moves towards its target, and is answered
 
 What is computed for the first of a crowd is out of date with the second, and has to be given back. Who is alone waits
-for nobody, and the crowd only for those of the same turn. They are answered in the order in which they came, as if each
-had come once the one before it was answered.
+for nobody, and the crowd only for those who have come and stand in line at the coordinator (`LINE_MS_MAX`). They are
+answered in the order in which they came, as if each had come once the one before it was answered.
 """
 
 from collections.abc import Generator, Sequence
@@ -32,6 +32,8 @@ from tidelog.protocol.messages.consumer_group_heartbeat import (
 CROWD: Final = "consumer-crowd"
 # Answered at one go: with their records and responses that is some milliseconds of a turn.
 ANSWERS_MAX: Final = 100
+# A line that does not end within this time is no crowd, but a coordinator that has too much to do.
+LINE_MS_MAX: Final = 100
 
 Steps: TypeAlias = Generator[None, None, Result]
 
@@ -47,13 +49,14 @@ class Waiter:
 class Crowd:
     arrived: list[Waiter] = field(default_factory=list)  # since the last target assignment
     targeted: list[Waiter] = field(default_factory=list)  # to be answered by it
+    since_ms: int = 0  # when the first of them arrived
     target_epoch: int = 0  # of the one that was computed for them; 0: the last one will do
 
 
 def may_wait(change: MemberChange) -> bool:
     """Its own records must be sure to be written: whoever waits is a member, and will be answered as one."""
     return (
-        change.request.is_in_line
+        (change.request.is_in_line or change.shard.has_line())
         and change.is_plain
         and not change.group.classic_count
         and limits.fit_together(change.shard, change.records)
@@ -64,7 +67,10 @@ def wait(change: MemberChange) -> Result:
     shard, group_id = change.shard, change.group.group_id
     timeouts.keep_session(shard, change.now_ms, change.group, change.updated)
     waiter = Waiter(change.request, change.updated.member_id, change.has_subscription_changed)
-    shard.crowds.setdefault(group_id, Crowd()).arrived.append(waiter)
+    crowd = shard.crowds.setdefault(group_id, Crowd())
+    if not crowd.arrived:
+        crowd.since_ms = change.now_ms
+    crowd.arrived.append(waiter)
     if (CROWD, group_id) not in shard.timers:
         shard.timers.set((CROWD, group_id), change.now_ms)
     return Result(change.records, PENDING)
@@ -72,6 +78,9 @@ def wait(change: MemberChange) -> Result:
 
 def on_timer(shard: GroupShard, now_ms: int, wall_ms: int, key: tuple[str, str]) -> Result | Steps:
     crowd = shard.crowds[key[1]]
+    if not crowd.targeted and shard.has_line() and now_ms < crowd.since_ms + LINE_MS_MAX:
+        shard.timers.set(key, now_ms)
+        return Result([], None)
     if not crowd.targeted:
         change = _group_change(shard, now_ms, wall_ms, key[1], crowd)
         crowd.targeted, crowd.arrived = crowd.arrived, []

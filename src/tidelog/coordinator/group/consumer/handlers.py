@@ -52,9 +52,7 @@ def image_changed(shard: GroupShard, now_ms: int, changes: Changes) -> None:  # 
     """Groups that read a topic which came, went or changed look at their topics again with the next heartbeat."""
     if changes.topics_created:
         shard.topic_hashes.new_topics_offset = shard.image.provenance.offset
-    by_id = shard.image.topics.by_id
-    names = {by_id[topic_id].name: None for topic_id in changes.partitions if topic_id in by_id}
-    names.update(dict.fromkeys([*changes.topics_created.values(), *(t.name for t in changes.topics_deleted.values())]))
+    names = changes.topic_names(shard.image.topics)
     if not names:
         return
     shard.topic_hashes.forget(names)

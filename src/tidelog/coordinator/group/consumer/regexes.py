@@ -63,16 +63,19 @@ def _is_due(change: MemberChange, before: str, after: str, *, is_new: bool) -> b
     if (RESOLVE, group.group_id) in shard.timers:
         return False
     last = next(iter(group.subscriptions.resolved.values()), None)
-    if last is not None and change.wall_ms <= last.timestamp_ms + REFRESH_MIN_INTERVAL_MS:
+    # A last time that lies ahead says that a clock was set back: as old as can be, or it would be waited for.
+    age_ms = None if last is None else change.wall_ms - last.timestamp_ms
+    if age_ms is not None and 0 <= age_ms <= REFRESH_MIN_INTERVAL_MS:
         return False
     subscribed = _subscribed_after(group, before, after)
     interval_ms = shard.config.get(settings.GROUP_CONSUMER_REGEX_REFRESH_INTERVAL_MS)
     return bool(subscribed) and (
         is_new
         or last is None
+        or age_ms is None
         or len(subscribed) != len(group.subscriptions.resolved)
         or last.version < (shard.topic_hashes.new_topics_offset or 0)
-        or change.wall_ms > last.timestamp_ms + interval_ms
+        or not 0 <= age_ms <= interval_ms
     )
 
 

@@ -29,13 +29,15 @@ T = TypeVar("T")
 
 
 def is_due(change: MemberChange) -> bool:
-    """Time is the wall clock here, because another coordinator may have computed the last one."""
+    """Time is the wall clock here, because another coordinator may have computed the last one. A last time that lies
+    ahead says that a clock was set back, and nothing about its age: waiting until the clock is there again could take
+    hours, so the assignment is due."""
     group = change.group
     if group.target_epoch >= change.group_epoch:
         return False
     interval_ms = group.settings(change.shard).consumer_assignment_interval_ms
     last_ms = group.target_timestamp_ms
-    return last_ms == 0 or interval_ms == 0 or change.wall_ms >= last_ms + interval_ms
+    return last_ms == 0 or interval_ms == 0 or not last_ms <= change.wall_ms < last_ms + interval_ms
 
 
 def last_target(change: MemberChange) -> Targeted:

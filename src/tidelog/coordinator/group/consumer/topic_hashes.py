@@ -4,7 +4,7 @@ It stands in the group's record. A coordinator that takes the group over compute
 differs. A topic counts with its id, name, partitions and the racks of their replicas.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from tidelog.coordinator.group.consumer.xxh3 import xxh3_64
@@ -23,9 +23,14 @@ class TopicHashes:
     by_name: dict[str, int] = field(default_factory=dict)
     new_topics_offset: int | None = None  # of the metadata log
 
-    def forget(self, names: Iterable[str]) -> None:
-        for name in names:
-            self.by_name.pop(name, None)
+    def forget(self, names: Collection[str]) -> None:
+        """Whichever are fewer, the names or the hashes, are gone through: thousands of topics may change at once, and
+        every coordinator hears of them."""
+        if len(self.by_name) < len(names):
+            self.by_name = {name: value for name, value in self.by_name.items() if name not in names}
+        else:
+            for name in names:
+                self.by_name.pop(name, None)
 
     def group_hash(self, image: MetadataImage, names: Iterable[str]) -> int:
         """Of those that there are; 0 where there are none."""

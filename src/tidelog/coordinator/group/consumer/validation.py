@@ -31,9 +31,14 @@ def check_request(shard: GroupShard, message: ConsumerGroupHeartbeatRequest, api
         raise _invalid("only a member with an instance id can leave for a while")
     elif epoch < STATIC_LEAVE_EPOCH:
         raise _invalid(f"there is no member epoch {epoch}")
+    if message.server_assignor is not None:
+        _check_assignor(shard, message.server_assignor)
+
+
+def _check_assignor(shard: GroupShard, name: str) -> None:
     known = shard.config.get(settings.GROUP_CONSUMER_ASSIGNORS)
-    if message.server_assignor is not None and message.server_assignor not in known:
-        why = f"there is no assignor {message.server_assignor!r}, there are: {', '.join(known)}"
+    if name not in known:
+        why = f"there is no assignor {name!r}, there are: {', '.join(known)}"
         raise ApiError(ErrorCode.UNSUPPORTED_ASSIGNOR, why)
 
 
@@ -57,9 +62,10 @@ def _invalid(why: str) -> ApiError:
 
 def check_size(shard: GroupShard, group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
     """A static member that comes back takes nobody's place but its own."""
+    if member_id in group.members or instance_id in group.static_members:
+        return
     limit = shard.config.get(settings.GROUP_CONSUMER_MAX_SIZE)
-    is_known = instance_id in group.static_members or member_id in group.members
-    if len(group.members) >= limit and not is_known:
+    if len(group.members) >= limit:
         raise ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {group.group_id!r} may have {limit} members")
 
 

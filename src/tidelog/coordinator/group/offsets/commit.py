@@ -4,10 +4,17 @@ Who may commit is the group's to say. One that does not exist is made by whoever
 group, which is only there for its offsets. Compiled by mypyc.
 """
 
-from typing import Any, Final
+from collections.abc import Generator, Sequence
+from typing import Any, Final, TypeAlias
 
-from tidelog.coordinator.group.offsets.commit_request import Requested, answer_each, refuse
-from tidelog.coordinator.group.offsets.records import NO_EXPIRY, Commit, commit_records
+from tidelog.coordinator.group.offsets.commit_request import (
+    Requested,
+    answer_each,
+    answer_in_parts,
+    is_large,
+    refuse,
+)
+from tidelog.coordinator.group.offsets.records import NO_EXPIRY, Commit, commit_records, commit_records_in_parts
 from tidelog.coordinator.group.shard import CommitPartitionCheck, GroupShard
 from tidelog.coordinator.requests import CoordinatorRequest
 from tidelog.metadata.topics import Topic
@@ -20,6 +27,7 @@ from tidelog.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 
+Steps: TypeAlias = Generator[None, None, Result]
 # From these versions on.
 NAMES_MISSING_GROUPS: Final = 9
 BY_TOPIC_ID: Final = 10
@@ -27,35 +35,48 @@ DEFAULT_RETENTION: Final = -1  # the broker's own
 NOT_A_MEMBER: Final = -1
 
 
-def commit_offsets(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result:
+def commit_offsets(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result | Steps:
     message: OffsetCommitRequest = request.message
-    topics, requested = _answer_each(shard, message, request.api_version)
+    if is_large(message.topics):
+        return _commit_in_parts(shard, now_ms, request)
+    topics, requested = _answer_each(shard, message.topics, request.api_version)
     records: list[Record] = []
     if requested:
         try:
-            records = _decide(shard, now_ms, request, requested)
+            check = _validate(shard, now_ms, message, request.api_version)
+            records = commit_records(shard, _commit_of(request), requested, check)
         except ApiError as refused:
             refuse(requested, refused.code)
     return Result(records, OffsetCommitResponse(topics=topics))
 
 
-def _answer_each(
-    shard: GroupShard, message: OffsetCommitRequest, api_version: int
-) -> tuple[list[Any], list[Requested]]:
+def _commit_in_parts(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Steps:
+    message: OffsetCommitRequest = request.message
+    version = request.api_version
+    topics, requested = yield from answer_in_parts(message.topics, lambda part: _answer_each(shard, part, version))
+    records: list[Record] = []
+    if requested:
+        try:
+            check = _validate(shard, now_ms, message, version)
+            records = yield from commit_records_in_parts(shard, _commit_of(request), requested, check)
+        except ApiError as refused:
+            refuse(requested, refused.code)
+    return Result(records, OffsetCommitResponse(topics=topics))
+
+
+def _answer_each(shard: GroupShard, asked: Sequence[Any], api_version: int) -> tuple[list[Any], list[Requested]]:
     topics = shard.image.topics
     if api_version >= BY_TOPIC_ID:
         by_id = topics.by_id
         return answer_each(
-            message.topics,
-            lambda asked: by_id.get(asked.topic_id),
+            asked,
+            lambda each: by_id.get(each.topic_id),
             _response_topic,
             OffsetCommitResponsePartition,
             ErrorCode.UNKNOWN_TOPIC_ID,
         )
     by_name = topics.by_name
-    return answer_each(
-        message.topics, lambda asked: by_name.get(asked.name), _response_topic, OffsetCommitResponsePartition
-    )
+    return answer_each(asked, lambda each: by_name.get(each.name), _response_topic, OffsetCommitResponsePartition)
 
 
 def _response_topic(asked: Any, topic: Topic | None, partitions: list[Any]) -> OffsetCommitResponseTopic:
@@ -64,15 +85,13 @@ def _response_topic(asked: Any, topic: Topic | None, partitions: list[Any]) -> O
     return OffsetCommitResponseTopic(name=topic.name, topic_id=topic.id, partitions=partitions)
 
 
-def _decide(shard: GroupShard, now_ms: int, request: CoordinatorRequest, requested: list[Requested]) -> list[Record]:
+def _commit_of(request: CoordinatorRequest) -> Commit:
     message: OffsetCommitRequest = request.message
-    check = _validate(shard, now_ms, message, request.api_version)
     retention_ms = message.retention_time_ms
     expire_timestamp = NO_EXPIRY if retention_ms == DEFAULT_RETENTION else request.wall_ms + retention_ms
     # The version of the record that has an expiry has no topic id: what replay will not bring back is not kept either.
     has_topic_ids = expire_timestamp == NO_EXPIRY
-    commit = Commit(message.group_id, request.wall_ms, expire_timestamp, has_topic_ids=has_topic_ids)
-    return commit_records(shard, commit, requested, check)
+    return Commit(message.group_id, request.wall_ms, expire_timestamp, has_topic_ids=has_topic_ids)
 
 
 def _validate(

@@ -2,16 +2,74 @@
 Compiled by mypyc: commits are the most frequent of all requests to a coordinator.
 
 The broker answers for topics and partitions that do not exist; only the others are a matter of the group.
+
+A request with few partitions is decided at once. One with many is gone through in parts (`parts_of`), and the turn is
+given back after each: nothing else runs on the machine meanwhile, so it is still one decision.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+import copy
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, Final, TypeAlias
 
 from tidelog.metadata.topics import Topic
 from tidelog.model.errors import ErrorCode
 
 # A partition that exists: its topic, what is asked of it, and its answer, which says NONE so far.
 Requested: TypeAlias = tuple[Topic, Any, Any]
+
+
+PARTITIONS_A_SLICE: Final = 500
+
+
+def is_large(topics: Sequence[Any]) -> bool:
+    """Whether a request takes more than a slice. An empty topic counts, too."""
+    count = len(topics)
+    for topic in topics:
+        count += len(topic.partitions)
+    return count > PARTITIONS_A_SLICE
+
+
+def parts_of(topics: Sequence[Any]) -> Iterator[tuple[list[Any], bool]]:
+    """The topics of a request in parts of a slice each, and whether a part goes on with the last topic of the one
+    before it."""
+    part: list[Any] = []
+    count = 0
+    goes_on = False
+    for topic in topics:
+        at, end = 0, len(topic.partitions)
+        while True:
+            taken = copy.copy(topic)
+            taken.partitions = topic.partitions[at : at + PARTITIONS_A_SLICE - count]
+            part.append(taken)
+            count += 1 + len(taken.partitions)
+            at += len(taken.partitions)
+            if count >= PARTITIONS_A_SLICE:
+                yield part, goes_on
+                part, count, goes_on = [], 0, at < end
+            if at >= end:
+                break
+    if part:
+        yield part, goes_on
+
+
+AnswerPart: TypeAlias = Callable[[list[Any]], "tuple[list[Any], list[Requested]]"]
+
+
+def answer_in_parts(
+    topics: Sequence[Any], answer: AnswerPart
+) -> Generator[None, None, tuple[list[Any], list[Requested]]]:
+    """What `answer` (see `answer_each`) says of all of them, part by part."""
+    answered: list[Any] = []
+    requested: list[Requested] = []
+    for part, goes_on in parts_of(topics):
+        some, found = answer(part)
+        if goes_on:
+            answered[-1].partitions.extend(some[0].partitions)
+            del some[0]
+        answered += some
+        requested += found
+        yield
+    return answered, requested
 
 
 def answer_each(

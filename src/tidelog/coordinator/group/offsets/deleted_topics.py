@@ -15,31 +15,47 @@ from tidelog.model.ids import ZERO_UUID
 
 Steps: TypeAlias = Generator[None, None, Result]
 TOPICS_DELETED: Final = "offset-topics-deleted"
-GROUPS_A_SLICE: Final = 500
+# Between two yields: about a millisecond of work.
+LOOKS_A_SLICE: Final = 1_000
+RECORDS_A_SLICE: Final = 250
 
 
 def note_deleted_topics(shard: GroupShard, now_ms: int, changes: Changes) -> None:
-    for topic_id, topic in changes.topics_deleted.items():
-        shard.offsets.deleted_topics[topic_id] = topic.name
+    if changes.topics_deleted:
+        shard.offsets.deleted_topics.update(changes.deleted_names())
         shard.timers.set((TOPICS_DELETED,), now_ms)
 
 
 def remove_deleted_topics(shard: GroupShard, _now_ms: int, _wall_ms: int, _timer: Any) -> Steps:
+    """Give the turn back after so many topics and offsets: thousands of topics may go at once, of as many groups."""
     offsets = shard.offsets
-    topics, offsets.deleted_topics = offsets.deleted_topics, {}
+    deleted, offsets.deleted_topics = offsets.deleted_topics, {}
+    ids_of: dict[str, list[bytes]] = {}  # by name: one that was made anew meanwhile may have gone twice
+    for topic_id, name in deleted.items():
+        ids_of.setdefault(name, []).append(topic_id)
     found: dict[tuple[str, str, int], None] = {}
-    count = 0
+    looked_at = 0
     for by_group in [offsets.committed, *offsets.staged()]:
         for group_id, by_topic in by_group.items():
-            for topic_id, name in topics.items():
-                found.update(dict.fromkeys((group_id, name, each) for each in _of_topic(by_topic, topic_id, name)))
-            count += 1
-            if count % GROUPS_A_SLICE == 0:
-                yield
-    records: list[Record] = [tombstone(*each) for each in found]
+            looked_at += 1
+            for name in by_topic if len(by_topic) < len(ids_of) else ids_of:
+                partitions = _of_topics(by_topic, ids_of, name)
+                found.update(dict.fromkeys((group_id, name, each) for each in partitions))
+                looked_at += 1 + len(partitions)
+                if looked_at >= LOOKS_A_SLICE:
+                    looked_at = 0
+                    yield
+    records: list[Record] = []
+    for each in found:
+        records.append(tombstone(*each))
+        if len(records) % RECORDS_A_SLICE == 0:
+            yield
     return Result(records, None, is_atomic=False)
 
 
-def _of_topic(by_topic: ByTopic, topic_id: bytes, name: str) -> list[int]:
-    by_partition = by_topic.get(name) or {}
-    return [partition for partition, offset in by_partition.items() if offset.topic_id in (ZERO_UUID, topic_id)]
+def _of_topics(by_topic: ByTopic, ids_of: dict[str, list[bytes]], name: str) -> list[int]:
+    """The partitions of a deleted topic that a group has offsets of."""
+    by_partition, ids = by_topic.get(name), ids_of.get(name)
+    if not by_partition or not ids:
+        return []
+    return [index for index, offset in by_partition.items() if offset.topic_id == ZERO_UUID or offset.topic_id in ids]

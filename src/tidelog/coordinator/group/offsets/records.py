@@ -1,10 +1,10 @@
 """The records of offsets, as this broker writes them, and whether they fit. Compiled by mypyc."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, Final
 
 from tidelog.config.settings.groups import OFFSET_METADATA_MAX_BYTES
-from tidelog.coordinator.group.offsets.commit_request import Requested
+from tidelog.coordinator.group.offsets.commit_request import PARTITIONS_A_SLICE, Requested
 from tidelog.coordinator.group.records.classic import OffsetCommitKey, OffsetCommitValue
 from tidelog.coordinator.group.shard import CommitPartitionCheck, GroupShard
 from tidelog.coordinator.record_framing import encode_key, encode_value
@@ -36,9 +36,45 @@ def commit_records(
     shard: GroupShard, commit: Commit, requested: Sequence[Requested], check: CommitPartitionCheck | None
 ) -> list[Record]:
     """Of all whose metadata is short enough; the others are answered here. ApiError refuses the whole commit."""
-    max_length = shard.config.get(OFFSET_METADATA_MAX_BYTES)
     records: list[Record] = []
-    size_bytes = BATCH_BYTES
+    # All of a commit become visible together, so in one batch. Counted exactly only where the guess leaves doubt.
+    guess = BATCH_BYTES + _add_records(shard, commit, requested, check, records)
+    if guess > shard.max_record_bytes:
+        _check_size(shard, BATCH_BYTES + _size_bytes(records))
+    shard.count("offset-commits", len(records))
+    return records
+
+
+def commit_records_in_parts(
+    shard: GroupShard, commit: Commit, requested: Sequence[Requested], check: CommitPartitionCheck | None
+) -> Generator[None, None, list[Record]]:
+    """The same for many partitions, giving the turn back after every slice."""
+    records: list[Record] = []
+    guess = BATCH_BYTES
+    for first in range(0, len(requested), PARTITIONS_A_SLICE):
+        part = requested[first : first + PARTITIONS_A_SLICE]
+        guess += _add_records(shard, commit, part, check, records)
+        yield
+    if guess > shard.max_record_bytes:
+        size_bytes = BATCH_BYTES
+        for first in range(0, len(records), PARTITIONS_A_SLICE):
+            size_bytes += _size_bytes(records[first : first + PARTITIONS_A_SLICE])
+            yield
+        _check_size(shard, size_bytes)
+    shard.count("offset-commits", len(records))
+    return records
+
+
+def _add_records(
+    shard: GroupShard,
+    commit: Commit,
+    requested: Sequence[Requested],
+    check: CommitPartitionCheck | None,
+    records: list[Record],
+) -> int:
+    """How many bytes they take in a batch, at most."""
+    max_length = shard.config.get(OFFSET_METADATA_MAX_BYTES)
+    size_bytes = 0
     for topic, partition, answer in requested:
         metadata: str = partition.committed_metadata or ""
         if _java_length(metadata) > max_length:
@@ -49,11 +85,12 @@ def commit_records(
         topic_id = topic.id if commit.has_topic_ids else ZERO_UUID
         records.append(_commit_record(commit, topic.name, topic_id, partition, metadata))
         size_bytes += RECORD_BYTES + MESSAGE_BYTES + UTF8_MAX * (len(topic.name) + len(metadata) + len(commit.group_id))
-    # All of a commit become visible together, so in one batch. Counted exactly only where the guess leaves doubt.
-    if size_bytes > shard.max_record_bytes and _size_bytes(records) > shard.max_record_bytes:
+    return size_bytes
+
+
+def _check_size(shard: GroupShard, size_bytes: int) -> None:
+    if size_bytes > shard.max_record_bytes:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "more than a batch of the offsets topic may hold")
-    shard.count("offset-commits", len(records))
-    return records
 
 
 def _commit_record(commit: Commit, topic: str, topic_id: Uuid, partition: Any, metadata: str) -> Record:
@@ -81,4 +118,4 @@ def _java_length(text: str) -> int:
 def _size_bytes(records: Sequence[Record]) -> int:
     values = [encode_value(message.value, version) or b"" for message, version in records]
     keys = [encode_key(message.key) for message, _version in records]
-    return BATCH_BYTES + RECORD_BYTES * len(records) + sum(len(each) for each in keys + values)
+    return RECORD_BYTES * len(records) + sum(len(each) for each in keys + values)

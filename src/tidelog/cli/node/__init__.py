@@ -1,0 +1,1 @@
+"""The commands that make and run a node: `dev`, `format`, `start`, `random-uuid`."""

@@ -1,0 +1,1 @@
+"""`tidelog produce`: records from lines of input, and where they were written."""

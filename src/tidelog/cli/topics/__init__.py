@@ -1,0 +1,1 @@
+"""`tidelog topics`: one module for each group of actions."""

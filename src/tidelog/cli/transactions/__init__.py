@@ -1,0 +1,1 @@
+"""`tidelog transactions`: who has one open, which hang, and ending them."""

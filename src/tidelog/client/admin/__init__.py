@@ -1,0 +1,1 @@
+"""What an operator asks of a cluster, a module for each subject; `admin_client` puts them together."""

@@ -1,0 +1,1 @@
+"""Writing: batches gathered a partition, sent to leaders, and sent again until written; transactions."""

@@ -1,0 +1,38 @@
+"""Sending a piece of a file to a peer on the same machine: one copy out of the page cache, instead of sendfile.
+
+Over loopback nothing is saved by sendfile: the receiver copies the bytes in any case. It hands the socket 64 KB at a
+time, and at each of them wakes the receiver, which sleeps again before the next: that, and not the bytes, is most of
+what sendfile costs there. One write of the whole piece wakes it once or twice. So the pages are mapped for the length
+of one write, which reads them where they are.
+
+The kernel alone looks at the mapped bytes, never this process: a page that can not be read is an error of the write,
+and not a SIGBUS. Nothing stays mapped, so the process does not seem to grow by what its clients read.
+"""
+
+import errno
+import mmap
+import os
+from typing import Final
+
+# Up to this sendfile wakes the receiver once as well, and has no mapping to make.
+MAPPED_BYTES_MIN: Final = 65_536
+MAPPED_BYTES_MAX: Final = 4 << 20  # a write: more than any socket takes at once
+
+
+def write_mapped(socket_descriptor: int, file_descriptor: int, position: int, size_bytes: int) -> int | None:
+    """Write what the socket takes of the file; return how many bytes that was. None where the file can not be mapped,
+    is shorter than that, or can not be read: sendfile says which. BlockingIOError and the like are the socket's."""
+    start = position - position % mmap.ALLOCATIONGRANULARITY
+    end = position + min(size_bytes, MAPPED_BYTES_MAX)
+    try:
+        # It looks at the size of the file: the end of a page beyond that would be sent as zeros.
+        mapped = mmap.mmap(file_descriptor, end - start, prot=mmap.PROT_READ, offset=start)
+    except (OSError, ValueError):
+        return None
+    with mapped, memoryview(mapped) as whole, whole[position - start :] as piece:
+        try:
+            return os.write(socket_descriptor, piece)
+        except OSError as error:
+            if error.errno == errno.EFAULT:
+                return None
+            raise

@@ -1,0 +1,1 @@
+"""The listener for metrics and health."""

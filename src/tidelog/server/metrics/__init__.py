@@ -1,0 +1,1 @@
+"""Every metric, declared once: the catalogue by subject, and Prometheus's text."""

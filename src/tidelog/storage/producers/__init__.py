@@ -1,0 +1,1 @@
+"""The state of producers in one partition, and its snapshots."""
