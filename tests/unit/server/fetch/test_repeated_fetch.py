@@ -58,6 +58,15 @@ def plain(response: Any) -> Any:
     return response
 
 
+@pytest.fixture
+def sessions(node: NodeWorld) -> fetch_sessions.FetchSessions:
+    """The sessions of the node, when no connection of another test is left that could give bytes back meanwhile."""
+    node.run(QUIET_MS + 3_000)
+    found = node.running.broker.fetch_sessions
+    assert found.repeated_bytes == 0
+    return found
+
+
 @contextmanager
 def without_dispatch(node: NodeWorld) -> Iterator[None]:
     """No request goes the ordinary way."""
@@ -326,19 +335,20 @@ def watched(node: NodeWorld, topic: str) -> int:
 
 
 @pytest.mark.parametrize("is_parked", [False, True])
-def test_the_end_of_the_connection_frees_it(node: NodeWorld, client: SimClient, topic: str, is_parked: bool) -> None:
+def test_the_end_of_the_connection_frees_it(
+    node: NodeWorld, client: SimClient, topic: str, sessions: fetch_sessions.FetchSessions, is_parked: bool
+) -> None:
     create(client, topic, partitions=COUNT)
-    sessions, consumer = node.running.broker.fetch_sessions, Consumer(node, 12)
-    at, before = [wanted(index) for index in range(COUNT)], sessions.repeated_bytes
+    consumer, at = Consumer(node, 12), [wanted(index) for index in range(COUNT)]
     consumer.ask(request(topic, *at, max_wait_ms=1))
     if is_parked:
         consumer.client.send(request(topic, *at, max_wait_ms=0x7FFF_FFFF), 12)
         node.run(5)
-    assert sessions.repeated_bytes > before
+    assert sessions.repeated_bytes > 0
     assert watched(node, topic) == COUNT
     consumer.client.close()
     node.wait_for(lambda: consumer.connection.is_closed or None)
-    assert (sessions.repeated_bytes, watched(node, topic)) == (before, 0)
+    assert (sessions.repeated_bytes, watched(node, topic)) == (0, 0)
 
 
 def test_a_connection_that_rests_gives_it_back(node: NodeWorld, client: SimClient, topic: str) -> None:
@@ -351,24 +361,28 @@ def test_a_connection_that_rests_gives_it_back(node: NodeWorld, client: SimClien
     assert watched(node, topic) == 0
 
 
-def test_beyond_the_bound_nothing_is_kept(node: NodeWorld, client: SimClient, topic: str) -> None:
+def test_beyond_the_bound_nothing_is_kept(
+    node: NodeWorld, client: SimClient, topic: str, sessions: fetch_sessions.FetchSessions
+) -> None:
     create(client, topic, partitions=COUNT)
-    sessions = node.running.broker.fetch_sessions
-    used, sessions.repeated_bytes = sessions.repeated_bytes, fetch_sessions.REPEATED_BYTES_MAX
     consumer, at = Consumer(node, 12), [wanted(index) for index in range(COUNT)]
-    for _ in range(2):
-        assert len(consumer.ask(request(topic, *at)).responses[0].partitions) == COUNT
-        assert consumer.connection.repeated_fetch is None
-    assert sessions.repeated_bytes == fetch_sessions.REPEATED_BYTES_MAX
-    assert watched(node, topic) == 0
-    sessions.repeated_bytes = used
+    sessions.repeated_bytes = fetch_sessions.REPEATED_BYTES_MAX
+    try:
+        for _ in range(2):
+            assert len(consumer.ask(request(topic, *at)).responses[0].partitions) == COUNT
+            assert consumer.connection.repeated_fetch is None
+        assert sessions.repeated_bytes == fetch_sessions.REPEATED_BYTES_MAX
+        assert watched(node, topic) == 0
+    finally:
+        sessions.repeated_bytes = 0
     consumer.ask(request(topic, *at))
     assert consumer.connection.repeated_fetch is not None
 
 
-def test_what_is_no_longer_named_is_forgotten(node: NodeWorld, client: SimClient, topic: str) -> None:
+def test_what_is_no_longer_named_is_forgotten(
+    node: NodeWorld, client: SimClient, topic: str, sessions: fetch_sessions.FetchSessions
+) -> None:
     create(client, topic, partitions=COUNT)
-    sessions = node.running.broker.fetch_sessions
     consumer, at = Consumer(node, 12), [wanted(index) for index in range(COUNT)]
     consumer.ask(request(topic, *at))
     large = sessions.repeated_bytes

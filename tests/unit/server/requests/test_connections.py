@@ -13,8 +13,6 @@ from tidelog.protocol.messages.describe_configs import DescribeConfigsRequest, D
 from tidelog.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tidelog.protocol.messages.metadata import MetadataRequest
 from tidelog.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tidelog.server.hosting.disk_shortage import SETTLED_MS
-from tidelog.server.node.tasks import DISK_CHECK_MS
 from tidelog.server.requests.connection import OWED_BYTES_MAX
 from tidelog.server.requests.request_memory import RequestMemory
 from tidelog.sim.node_world import NodeWorld, SimClient
@@ -164,14 +162,14 @@ def test_garbage_ends_its_own_connection_only_and_is_named_once(
     node: NodeWorld, client: SimClient, garbage: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert client.ask(MetadataRequest(topics=[]), 9).error_code == ErrorCode.NONE
-    node.run(DISK_CHECK_MS + SETTLED_MS + 1_000)  # what other tests did to its disk was told by then
     node.running.events._windows.clear()
     raw = Raw(node)
     with caplog.at_level(logging.WARNING):
         raw.send(garbage)
         assert raw.frame() == b""
-    assert [each.levelname for each in caplog.records] == ["WARNING"]
-    assert "client" in caplog.records[0].getMessage()
+    # Lines about the disk of the node, which other tests fill, may stand among them.
+    named = [each for each in caplog.records if each.getMessage().startswith("client:")]
+    assert [each.levelname for each in named] == ["WARNING"], caplog.text
     assert client.ask(MetadataRequest(topics=[]), 9).error_code == ErrorCode.NONE
 
 
