@@ -52,17 +52,18 @@ EXAMPLES: Final = """\
 
 
 class ShowVersion(argparse.Action):
-    """Prints the version and ends, whatever else is asked for."""
+    """The action of `--version`: prints the version and ends, whatever else is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from tidelog.cli.version import version_line  # only who asks pays for it
+        from tidelog.cli.version import version_line  # imported only for those who ask
 
         print(version_line())
         parser.exit()
 
 
 def build_parser(wanted: tuple[str, ...], *, with_others: bool = True) -> argparse.ArgumentParser:
-    """The commands in `wanted` whole, of the others (`with_others`) the name and the help text."""
+    """Return the parser with the commands in `wanted` whole; of the others (`with_others`) only the name and the help
+    text."""
     parser = Parser(
         prog="tidelog",
         description=DESCRIPTION,

@@ -9,7 +9,7 @@ from tidelog.cli.output.ansi import RED, YELLOW, paint
 
 
 class CommandFailed(Exception):
-    """What the user is told. `code` is the exit code."""
+    """A failure whose text the user is shown. `code` is the exit code."""
 
     def __init__(self, text: str, code: int = FAILED) -> None:
         super().__init__(text)
@@ -17,14 +17,14 @@ class CommandFailed(Exception):
 
 
 class WrongUsage(CommandFailed):
-    """What was asked makes no sense, or a file that was named is wrong."""
+    """A request that makes no sense, or a file named on the command line that is wrong."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, USAGE)
 
 
 def complain(text: str) -> None:
-    """Every line with our name in front: standard error is often shared."""
+    """Print an error, every line with our name in front: standard error is often shared."""
     _say(paint("tidelog:", RED, sys.stderr), text)
 
 

@@ -9,7 +9,7 @@ DEFAULT_PORT: Final = 9092
 
 
 def parse_bootstrap(bootstrap: str | Sequence[str]) -> list[Node]:
-    """Nodes with ids -1, -2, ...; ValueError names what is not an address."""
+    """Return the nodes of a bootstrap list, with ids -1, -2, ... ValueError names the text that is no address."""
     texts = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
     found = [text.strip() for text in texts if text.strip()]
     if not found:

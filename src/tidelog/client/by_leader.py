@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Answer(NamedTuple, Generic[T]):
-    """What a response says about one partition."""
+    """The part of a response that is about one partition."""
 
     partition: TopicPartition
     code: int
@@ -35,7 +35,8 @@ def ask_leaders(
     build: Callable[[Sequence[TopicPartition]], object],
     read: Callable[[Any], Iterator[Answer[T]]],
 ) -> dict[TopicPartition, T | ClientError]:
-    """An outcome for every partition, in the order in which they were named."""
+    """Ask the leader of each partition; return an outcome for every partition, in the order in which they were
+    named."""
     outcomes: dict[TopicPartition, T | ClientError] = {}
     left = list(dict.fromkeys(partitions))
     backoff, deadline_ms = Backoff(client.world.entropy), client.now_ms() + client.retry_timeout_ms
@@ -53,7 +54,7 @@ def ask_leaders(
 def _by_leader(
     client: Client, partitions: Sequence[TopicPartition], asked: str, outcomes: dict[TopicPartition, Any]
 ) -> dict[int, list[TopicPartition]]:
-    """Partitions by the node to ask; those that have none get their outcome here."""
+    """Group partitions by the node to ask; a partition that has no leader gets its outcome here."""
     grouped: dict[int, list[TopicPartition]] = {}
     for topic_partition in partitions:
         try:
@@ -100,7 +101,8 @@ def _ask_one(
 
 
 def _is_worth_a_try(outcome: object) -> bool:
-    """Not for a topic or partition that the metadata do not know either: that was waited for when they were asked."""
+    """Tell whether to ask again. Not for a topic or partition that the metadata do not know either: `Client.topic` has
+    waited for it already."""
     if not isinstance(outcome, ClientError) or outcome.code not in RETRIABLE:
         return False
     return outcome.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or outcome.of.startswith("broker")

@@ -1,4 +1,4 @@
-"""The cluster as a client sees it: a connection a broker, what is known of the topics, and asking until it works.
+"""The cluster as a client sees it: a connection to each broker, what is known of the topics, and asking until it works.
 
 `ask` is for what has one answer and can wait: it retries what passes by itself, and raises what does not, as a
 ClientError that says what to do next. `send` and `poll` are for what keeps several requests in flight: producer and
@@ -24,9 +24,9 @@ from tidelog.protocol.versions import Versions
 
 ASKING: Final = "asking"
 FETCHING: Final = "fetching"
-FIRST_TRIES: Final = 2  # of each bootstrap address, before we say that nobody is there
+FIRST_TRIES: Final = 2  # of each bootstrap address, before CannotConnect
 WAIT_MS_MAX: Final = 1_000
-REFRESH_PAUSE_MS: Final = 100  # at least, between two refreshes that nobody waits for
+REFRESH_PAUSE_MS: Final = 100  # at least, between two calls of `refresh_soon` that send
 # A topic takes some milliseconds to be made; one that is still unknown after this is not coming.
 NEW_TOPIC_PATIENCE_MS: Final = 5_000
 KNOWN_TOPIC_PATIENCE_MS: Final = 500
@@ -46,9 +46,9 @@ class Client:
         security: Security = PLAINTEXT,
         world: World | None = None,
     ) -> None:
-        """`bootstrap`: `host:port`, several with commas between; nothing is connected yet. A request waits for its
-        response for `request_timeout_ms`; what can be tried again is, for `retry_timeout_ms`. `is_patient`: somebody
-        has reached the cluster at these addresses before, so that a first connection is tried for as long.
+        """Prepare a client; nothing is connected yet. `bootstrap`: `host:port`, several with commas between. A request
+        waits `request_timeout_ms` for its response; what can be tried again is, for `retry_timeout_ms`. `is_patient`:
+        somebody has reached the cluster at these addresses before, so a first connection is tried for that long, too.
         `security`: see `security_of`; SettingError where its files are not what they should be."""
         self.request_timeout_ms = request_timeout_ms
         self.retry_timeout_ms = retry_timeout_ms
@@ -60,15 +60,15 @@ class Client:
         self._connections: dict[tuple[int, str], Connection] = {}
         self._is_patient = is_patient
         self._has_connected = False
-        self._has_warned = False  # that the first connection takes its time
-        self._failures = 0  # of connections, since the last that worked: whose turn is it to be tried?
-        self._topics: dict[str, None] = {}  # in use: what a refresh asks for
+        self._has_warned = False  # that the first connection fails and is tried again
+        self._failures = 0  # since the last answer; picks the node that is tried next
+        self._topics: dict[str, None] = {}  # the topics in use, which `refresh` asks for
         self._is_refreshing = False
         self._refresh_after_ms = 0
 
     @property
     def name(self) -> str:
-        """Whom we ask, for error texts."""
+        """The cluster as error texts name it."""
         return "cluster at " + ", ".join(node.address for node in self._bootstrap)
 
     def now_ms(self) -> int:
@@ -87,7 +87,8 @@ class Client:
         expects_response: bool = True,
         version_max: int | None = None,
     ) -> None:
-        """`on_done` is called from within a later `poll` (or at once, where it cannot be sent)."""
+        """Send a request. `on_done` gets the outcome from within a later `poll` (or at once, where it cannot be
+        sent)."""
         timeout_ms = self.request_timeout_ms if timeout_ms is None else timeout_ms
         if node_id >= 0 and node_id not in self.metadata.nodes:  # fenced, say, since somebody named it
             text = "no broker of this id is in the metadata"
@@ -97,7 +98,7 @@ class Client:
         connection.send(request, on_done, timeout_ms, expects_response=expects_response, version_max=version_max)
 
     def poll(self, timeout_ms: int) -> None:
-        """Let the sockets move: wait for something to arrive, but not longer, and hand it out."""
+        """Let the sockets move: wait until something arrives, `timeout_ms` at most, and hand it out."""
         self.world.wait(self._wait_ms(timeout_ms))
         self.world.network.poll()
         now_ms = self.now_ms()
@@ -120,7 +121,7 @@ class Client:
             self.poll(left_ms)
 
     def served(self, node_id: int, api_key: int) -> Versions | None:
-        """The versions of an API that a broker serves; None where we are not connected to it."""
+        """Return the versions of an API that a broker serves; None where we are not connected to it."""
         found = self._connections.get((node_id, ASKING))
         return None if found is None else found.versions.get(api_key)
 
@@ -145,8 +146,8 @@ class Client:
         failed: Callable[[Any], int] | None = None,
         timeout_ms: int | None = None,
     ) -> Any:
-        """The response, of any broker or of this one. `failed` finds the error code that stands for a whole response:
-        one that passes by itself is waited for, any other is the caller's to read."""
+        """Return the response of any broker, or of the one named. `failed` finds the error code that stands for a whole
+        response: after one that passes by itself the question is asked again, any other is the caller's to read."""
         deadline_ms = self.now_ms() + (self.retry_timeout_ms if timeout_ms is None else timeout_ms)
         backoff = Backoff(self.world.entropy)
         while True:
@@ -165,8 +166,8 @@ class Client:
         timeout_ms: int | None = None,
         version_max: int | None = None,
     ) -> Any:
-        """The response, or the ClientError; no second try. A node that the metadata do not name is an error. Records
-        in a response are to be copied before the next poll."""
+        """Return the response, or the ClientError; there is no second try. A node that the metadata do not name is an
+        error. Records in a response are to be copied before the next poll."""
         if node_id is not None and node_id >= 0 and node_id not in self.metadata.nodes:
             self.refresh()
             if node_id not in self.metadata.nodes:
@@ -186,7 +187,7 @@ class Client:
         return outcome
 
     def any_node(self) -> int:
-        """One that we are connected to; else each in turn, and the bootstrap addresses when all of them fail."""
+        """Return a node that we are connected to; else each in turn, brokers first and then the bootstrap addresses."""
         for (node_id, lane), connection in self._connections.items():
             if lane == ASKING and connection.is_ready:
                 return node_id
@@ -194,8 +195,8 @@ class Client:
         return nodes[self._failures % len(nodes)]
 
     def _check_reach(self, outcome: object, deadline_ms: int) -> None:
-        """Addresses that never worked are most likely wrong: say so soon instead of trying for a minute. A patient
-        client tries on, and says what it waits for."""
+        """Raise CannotConnect soon where no address has ever worked: most likely they are wrong, and nobody should wait
+        a minute to hear that. A patient client tries on, and says what it waits for."""
         is_out_of_reach = isinstance(outcome, ClientError) and outcome.code is ErrorCode.NETWORK_EXCEPTION
         if self._has_connected or not is_out_of_reach or self._failures < FIRST_TRIES * len(self._bootstrap):
             return
@@ -211,7 +212,7 @@ class Client:
     # Metadata
 
     def refresh(self) -> None:
-        """Brokers, and the topics in use."""
+        """Ask for the brokers and the topics in use, and wait for the answer."""
         self.ask_metadata(self._refresh_request())
 
     def ask_metadata(self, request: MetadataRequest) -> None:
@@ -219,7 +220,7 @@ class Client:
         self._learn(request, response)
 
     def refresh_soon(self) -> None:
-        """As `refresh`, while the caller goes on; what is known stays valid until the answer is here."""
+        """Do what `refresh` does without waiting; what is known stays valid until the answer is here."""
         now_ms = self.now_ms()
         if self._is_refreshing or now_ms < self._refresh_after_ms:
             return
@@ -242,12 +243,14 @@ class Client:
         self.metadata.update(response, is_whole=request.topics is None)
 
     def topic(self, name: str, *, may_create: bool = False) -> TopicMetadata:
-        """What is known of a topic, asked for when it is new to us; waits while it is being made."""
+        """Return what is known of a topic. One that is new to us is asked for, and waited for while it is being
+        made."""
         found = self.metadata.topics.get(name)
         return self._find_topic(name, may_create) if found is None else found
 
     def has_topic(self, name: str) -> bool:
-        """Asked once, for who has something else to do where there is none. While it is being made, it is not there."""
+        """Tell whether a topic is there, without waiting for one that is being made: for callers that go on without
+        it."""
         if name not in self.metadata.topics:
             asked = [MetadataRequestTopic(name=name)]
             self.ask_metadata(MetadataRequest(topics=asked, allow_auto_topic_creation=False))
@@ -290,7 +293,7 @@ class Client:
 
 
 def _value(outcome: Any) -> Any:
-    """The response; what was tried until time ran out says so."""
+    """Return the response or raise the error; a timeout is raised as TimedOut."""
     if not isinstance(outcome, ClientError):
         return outcome
     if outcome.code is ErrorCode.REQUEST_TIMED_OUT:

@@ -1,13 +1,13 @@
 """One connection to one broker: requests in, outcomes out, whatever happens to the socket in between.
 
     connecting -> negotiating (ApiVersions) -> authenticating (SASL) -> ready -> closed
-        |  no address of the host answers           ^------------------'   ^ a request came due, the peer closed,
-        v                                             the session is over    bytes made no sense, we were not let in
+        |  no address of the host answers           ^------------------'   ^ a request timed out, the peer closed,
+        v                                             the session is over    bytes made no sense, it refused us
      closed
 
-What is sent before it is ready waits here, because the version of a request depends on the broker. Every request gets
-exactly one outcome, in the order of sending: a response, or a ClientError. A connection that was closed is done with;
-whoever needs another one makes it.
+What is sent before the connection is ready waits here, because the version of a request depends on the broker. Every
+request gets exactly one outcome, in the order of sending: a response, or a ClientError. A connection that was closed
+stays closed; whoever needs another one makes it.
 """
 
 from collections import deque
@@ -53,14 +53,14 @@ class Pending:
     timeout_ms: int
     expects_response: bool
     deadline_ms: int
-    version_max: int | None = None  # None: whatever both sides know
+    version_max: int | None = None  # None: the highest that both sides know
 
 
 class Connection:
-    """A Receiver of the network."""
+    """A connection to one broker, and the Receiver that the network hands its bytes to."""
 
     def __init__(self, world: World, node: Node, client_id: str, access: "Access | None" = None) -> None:
-        """`access`: TLS and SASL; None is without."""
+        """Begin to connect. `access`: TLS and SASL; None for neither."""
         self.node = node
         self.is_ready = False
         self.is_closed = False
@@ -69,14 +69,14 @@ class Connection:
         self._access = access
         self._network: Network | TlsNetwork = world.network if access is None else self._secured(access)
         self._protocol = ClientConnection(RESPONSES, client_id, ReceiveBuffer(initial_capacity=RECEIVE_BYTES))
-        self._queued: deque[Pending] = deque()  # until it is ready
+        self._queued: deque[Pending] = deque()  # sent as soon as the connection is ready
         self._owed: deque[Pending] = deque()  # sent
-        self._undrained: list[Pending] = []  # sent, without a response to come, and not handed over yet
+        self._undrained: list[Pending] = []  # sent with acks=0, and not all written to the socket yet
         self._addresses: deque[str] = deque()
         self._id: ConnectionId | None = None
         self._connect_by_ms = 0
         self._closed_because = ""
-        self._is_heard = False  # a request of ours was answered
+        self._is_heard = False  # the broker has answered a request, so we speak the same protocol
         self._exchange: Exchange | None = None  # of authentication
         self._renew_ms: int | None = None  # when to authenticate again
         self._open()
@@ -87,7 +87,7 @@ class Connection:
 
     @property
     def deadline_ms(self) -> int | None:
-        """When `advance` has to look again, even if nothing arrives."""
+        """The time at which `advance` has to look again, even if nothing arrives; None: never."""
         if not self.is_ready:
             waiting = [*self._queued, *list(self._owed)[:1]]
             return min([self._connect_by_ms, *(each.deadline_ms for each in waiting)])
@@ -113,7 +113,7 @@ class Connection:
             self._queued.append(pending)
 
     def advance(self, now_ms: int) -> None:
-        """Hand out what has arrived, and give up what is overdue."""
+        """Hand out the responses that have arrived, and give up what is overdue."""
         self._hand_out()
         self._renew(now_ms)
         deadline_ms = self.deadline_ms
@@ -137,7 +137,7 @@ class Connection:
             self.fail(ErrorCode.NETWORK_EXCEPTION, f"what it sent makes no sense: {error}{self._doubt()}")
 
     def fail(self, code: ErrorCode, message: str, step: str | None = None) -> None:
-        """Close it; everything that is not answered gets this error."""
+        """Close the connection; every request that is not answered gets this error."""
         if self.is_closed:
             return
         self.is_closed, self.is_ready, self._closed_because = True, False, message
@@ -150,7 +150,8 @@ class Connection:
             each.on_done(self._error(each, code, message, step))
 
     def version_of(self, request: type, version_max: int | None = None) -> int:
-        """The highest that both sides know, and that the caller allows. One that is not stable yet has to be named."""
+        """Return the highest version that both sides know and the caller allows. A version that Kafka does not call
+        stable is used only where `version_max` names it."""
         schema = schema_of(request)
         served = self.versions.get(schema.api_key)
         stable = schema.versions.highest - (1 if schema.latest_version_unstable else 0)
@@ -216,7 +217,8 @@ class Connection:
         return TlsNetwork(self._world.network, access, self.node.host, self._tls_failed)
 
     def _tls_failed(self, failure: SecurityFailure) -> None:
-        """Where it has worked before, bytes were damaged on their way, and another connection will do."""
+        """Fail the connection. Where TLS has worked before, bytes were damaged on their way: then the error is one
+        after which another connection is tried."""
         if self._is_heard:
             self.fail(ErrorCode.NETWORK_EXCEPTION, failure.message)
         else:
@@ -226,7 +228,8 @@ class Connection:
         self.fail(failure.code, failure.message, failure.step)
 
     def _renew(self, now_ms: int) -> None:
-        """On the same connection. What is sent meanwhile waits, what is owed is answered before."""
+        """Authenticate again when the session is about to end. Requests in flight are answered first; those sent
+        meanwhile wait."""
         if self.is_ready and self._renew_ms is not None and now_ms >= self._renew_ms:
             assert self._access is not None
             assert self._access.sasl is not None
@@ -240,7 +243,8 @@ class Connection:
         self._ask_next(next(self._exchange))
 
     def _ask_next(self, request: object) -> None:
-        """Behind what is owed, which a broker may take its time to answer."""
+        """Send the next request of the authentication. Its deadline counts from when the requests in flight are due,
+        because the broker answers those first and may take its time."""
         now_ms = self._world.clock.monotonic_ms()
         self._connect_by_ms = max([now_ms, *(each.deadline_ms for each in self._owed)]) + CONNECT_TIMEOUT_MS
         pending = Pending(request, self._answered, CONNECT_TIMEOUT_MS, True, self._connect_by_ms)
@@ -265,7 +269,7 @@ class Connection:
             self._ask_next(request)
 
     def _doubt(self) -> str:
-        """Said where nothing that we sent was ever answered."""
+        """Return a hint for the error text where nothing that we sent was ever answered."""
         if self._is_heard:
             return ""
         spoken = "PLAINTEXT" if self._access is None else self._access.protocol
@@ -295,7 +299,7 @@ class Connection:
 
     def _hand_over(self, parts: list[Any]) -> bool:
         if self._id is None:
-            return False  # an answer came together with the end; whoever asks because of it is told in a moment
+            return False  # the peer has closed; `closed` is about to fail this request
         return self._network.send(self._id, parts)
 
     def _error(self, pending: Pending, code: ErrorCode, message: str, step: str | None = None) -> ClientError:
@@ -319,7 +323,7 @@ class Connection:
             each.on_done(None)
 
     def closed(self, reason: str) -> None:
-        """What it said before it went counts: a refused password, say, is answered and then hung up on."""
+        """Read what has arrived before failing: a broker answers a refused password, say, and then hangs up."""
         self._id = None
         self._hand_out()
         if self.is_closed:

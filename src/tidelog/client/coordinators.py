@@ -15,7 +15,7 @@ from tidelog.client.errors import ClientError, TimedOut, error_code
 from tidelog.model.errors import CANNOT_BE_CREATED, RETRIABLE, ErrorCode
 from tidelog.protocol.messages.find_coordinator import FindCoordinatorRequest
 
-# The coordinator is another one by now, or was not reached: it is looked up again. (While it loads it stays the same.)
+# After these the coordinator is looked up again: it has moved, or was not reached. (While it loads it stays the same.)
 MOVED: Final = (
     ErrorCode.NOT_COORDINATOR,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -24,7 +24,7 @@ MOVED: Final = (
     ErrorCode.BROKER_NOT_AVAILABLE,
 )
 
-# What makes a question worth asking again. That a topic is not there is not for the coordinator to mend.
+# After these the question is asked again. An unknown topic is not among them: waiting would not mend it.
 _PASSES: Final = RETRIABLE.union(MOVED) - {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID}
 
 CodeOf = Callable[[Any], int]
@@ -41,7 +41,7 @@ class CoordinatorKind(IntEnum):
 
 
 class Coordinators:
-    """Of one kind, as far as they are known."""
+    """The coordinators of groups, or of transactional ids, as far as they are known."""
 
     def __init__(self, client: Client, kind: CoordinatorKind) -> None:
         self._client = client
@@ -49,14 +49,15 @@ class Coordinators:
         self._known: dict[str, int] = {}
 
     def find(self, key: str) -> int:
-        """The node that coordinates it."""
+        """Return the node that coordinates `key`, or raise why there is none."""
         outcome = self.find_all([key])[key]
         if isinstance(outcome, ClientError):
             raise outcome
         return outcome
 
     def find_all(self, keys: Iterable[str]) -> dict[str, int | ClientError]:
-        """Waits for those that are not available yet: the first to ask has the coordinators' topic made."""
+        """Return the node that coordinates each key. Those that are not available yet are waited for: the first to ask
+        has the coordinators' topic created."""
         client = self._client
         outcomes: dict[str, int | ClientError] = {key: self._known.get(key, -1) for key in keys}
         left = [key for key, node_id in outcomes.items() if node_id == -1]
@@ -70,7 +71,7 @@ class Coordinators:
         return outcomes
 
     def find_now(self, keys: Sequence[str]) -> dict[str, int | ClientError]:
-        """Asked once."""
+        """Ask once which nodes coordinate the keys."""
         asked = f"find the coordinator of {self._kind}"
         request = FindCoordinatorRequest(key_type=self._kind, coordinator_keys=list(keys))
         response = self._client.ask(request, f"{asked} {', '.join(keys)}")
@@ -103,8 +104,8 @@ class Coordinators:
         version_max: int | None = None,
         timeout_ms: int | None = None,
     ) -> Any:
-        """The response of the coordinator. `code_of` finds the error code that stands for a whole response: one that
-        passes by itself is waited for, any other is the caller's to read."""
+        """Return the response of the coordinator. `code_of` finds the error code that stands for a whole response:
+        after one that passes by itself the question is asked again, any other is the caller's to read."""
         client = self._client
         deadline_ms = client.now_ms() + (client.retry_timeout_ms if timeout_ms is None else timeout_ms)
         backoff = Backoff(client.world.entropy)
@@ -120,7 +121,7 @@ class Coordinators:
 
 
 def passing(codes: Iterable[int]) -> int:
-    """Of the codes of a response's items, one that passes by itself; 0 where there is none."""
+    """Return the first code, among those of a response's items, that passes by itself; 0 where there is none."""
     return next((code for code in codes if code and error_code(code) in _PASSES), 0)
 
 
@@ -137,5 +138,6 @@ def _is_worth_a_try(outcome: int | ClientError) -> bool:
 
 
 def _is_in_vain(message: str | None) -> bool:
-    """The code says that the coordinator is not available yet, and the broker in words that it never will be."""
+    """Tell whether the broker's message says that the coordinator will never be available, though the code says "not
+    yet"."""
     return CANNOT_BE_CREATED in (message or "")

@@ -15,7 +15,7 @@ _KNOWN: Final = frozenset(map(int, ErrorCode))
 
 
 def error_code(number: int) -> ErrorCode:
-    """A newer broker may know more of them than we do."""
+    """Return the ErrorCode with that number; UNKNOWN_SERVER_ERROR for one that only a newer broker knows."""
     return ErrorCode(number) if number in _KNOWN else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
@@ -43,15 +43,15 @@ class ClientError(Exception):
 
 
 class CannotConnect(ClientError):
-    """No broker answers at any of the addresses."""
+    """No broker answers at any of the bootstrap addresses."""
 
 
 class TimedOut(ClientError):
-    """Time ran out. `message` is the last thing that went wrong before it did."""
+    """The time for trying ran out. `message` is the last thing that went wrong before it did."""
 
 
 class UnsupportedByBroker(ClientError):
-    """The broker does not serve the API, or in no version that we know."""
+    """The broker does not serve the API, or only in versions that we do not know."""
 
 
 class CorruptRecords(ClientError):
@@ -59,7 +59,7 @@ class CorruptRecords(ClientError):
 
 
 class TransactionFailed(ClientError):
-    """The transaction is not where this can be done: it failed, was fenced, or was never begun."""
+    """The transaction is in a state in which this is not possible: it failed, was fenced, or was never begun."""
 
 
 class OffsetOutOfRange(ClientError):
@@ -73,7 +73,7 @@ class OffsetOutOfRange(ClientError):
 
 @dataclass(slots=True)
 class FailedDelivery:
-    """Records of one batch that were not written, or of which it is not known."""
+    """A batch whose records were not written, or of which it is not known whether they were."""
 
     partition: TopicPartition
     records_count: int
@@ -81,7 +81,7 @@ class FailedDelivery:
 
 
 class DeliveryFailed(ClientError):
-    """Raised by `flush`: everything that failed since the last one."""
+    """All deliveries that failed since the last `flush`, raised by `flush`."""
 
     def __init__(self, failures: Sequence[FailedDelivery]) -> None:
         first = failures[0].error

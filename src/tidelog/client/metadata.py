@@ -12,7 +12,7 @@ NO_LEADER = -1
 
 @dataclass(slots=True)
 class Node:
-    """A broker. Addresses of the bootstrap list, of which the id is not known, have negative ones."""
+    """A broker. A bootstrap address, of which the broker's id is not known, has a negative id."""
 
     id: int
     host: str
@@ -55,7 +55,7 @@ class Metadata:
     controller_id: int = -1
     nodes: dict[int, Node] = field(default_factory=dict)
     topics: dict[str, TopicMetadata] = field(default_factory=dict)
-    errors: dict[str, ErrorCode] = field(default_factory=dict)  # why a topic that was asked for is not among them
+    errors: dict[str, ErrorCode] = field(default_factory=dict)  # why a topic that was asked for is not in `topics`
 
     def partition(self, topic_partition: TopicPartition) -> PartitionMetadata | None:
         topic = self.topics.get(topic_partition.topic)
@@ -64,12 +64,12 @@ class Metadata:
         return topic.partitions[topic_partition.partition]
 
     def leader(self, topic_partition: TopicPartition) -> int | None:
-        """The leader, where it is known and has an address."""
+        """Return the leader, where it is known and has an address."""
         found = self.partition(topic_partition)
         return found.leader if found is not None and found.leader in self.nodes else None
 
     def update(self, response: MetadataResponse, *, is_whole: bool) -> None:
-        """`is_whole`: every topic was asked for, so that one that is missing is gone."""
+        """Take over a response. `is_whole`: it lists every topic, so that one that is missing is gone."""
         if response.brokers:  # a broker that is starting up knows none yet
             self.nodes = {
                 each.node_id: Node(each.node_id, each.host, each.port, each.rack) for each in response.brokers
@@ -106,7 +106,7 @@ def _partition(found: MetadataResponsePartition) -> PartitionMetadata:
 
 
 def _newest(former: list[PartitionMetadata], found: list[PartitionMetadata]) -> list[PartitionMetadata]:
-    """A broker that lags behind may still name the leader before the last: its epoch tells."""
+    """Keep the former metadata of a partition that had a higher leader epoch: the broker that answered lags behind."""
     old = {each.index: each for each in former}
     return [
         old[each.index] if each.index in old and old[each.index].leader_epoch > each.leader_epoch else each

@@ -60,5 +60,5 @@ _SAID_BY_THE_BROKER: Final = (ErrorCode.INVALID_CONFIG,)
 
 
 def next_step(code: ErrorCode, message: str | None = None) -> str:
-    """`message` is what the broker said, if anything."""
+    """Return what to do about an error, "" where nothing more is to be said. `message` is what the broker said."""
     return "" if message and code in _SAID_BY_THE_BROKER else _STEPS.get(code, "")

@@ -1,4 +1,4 @@
-"""ListOffsets for many partitions at once: the offset at a time, or at a special place."""
+"""ListOffsets for many partitions at once: the offset at a time, or at one of the special timestamps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -14,19 +14,20 @@ from tidelog.protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 
-CONSUMER: Final = -1  # in the place of a replica id
+CONSUMER: Final = -1  # the replica id of every client
 
 
 class FoundOffset(NamedTuple):
     offset: int  # -1: there is none
-    timestamp: int  # of the record; -1 for special places
+    timestamp: int  # of the record; -1 for special timestamps
     leader_epoch: int
 
 
 def list_offsets(
     client: Client, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
 ) -> dict[TopicPartition, FoundOffset | ClientError]:
-    """`wanted`: a time in milliseconds, or one of the special numbers (-1 latest, -2 earliest, ...)."""
+    """Return an offset for each partition. `wanted`: a time in milliseconds, or a special timestamp (-1 latest, -2
+    earliest, ...)."""
 
     def build(partitions: Sequence[TopicPartition]) -> ListOffsetsRequest:
         topics = [

@@ -7,7 +7,7 @@ from tidelog.records.record import Header
 Headers = tuple[Header, ...]
 Acks = Literal[0, 1, -1]
 
-# Where a consumer starts; any other number is an offset.
+# Stand for an offset where a consumer starts.
 LATEST: Final = -1
 EARLIEST: Final = -2
 

@@ -26,11 +26,11 @@ class World(Protocol):
     def network(self) -> Network: ...
 
     def resolve(self, host: str, port: int) -> list[str]:
-        """The addresses of a host, in the order in which to try them. OSError where there is none."""
+        """Return the addresses of a host, in the order in which to try them. OSError where there is none."""
         ...
 
     def wait(self, timeout_ms: int) -> None:
-        """Until the network has something to deliver, or so long."""
+        """Wait until the network has something to deliver, `timeout_ms` at most."""
         ...
 
     def close(self) -> None: ...

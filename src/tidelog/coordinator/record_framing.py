@@ -30,7 +30,8 @@ class CoordinatorRecord(NamedTuple):
 
 
 class OwnCodec(Protocol):
-    """Writes and reads what the codec of all messages does, faster. None: that one is to do it, or to say why not."""
+    """A faster codec for one kind of record. None means: the codec of all messages is to do it, or to say what is
+    wrong."""
 
     def encode_key(self, key: Any) -> bytes | None: ...
 
@@ -63,7 +64,8 @@ def encode_value(value: Any, version: int) -> bytes | None:
 
 
 def decode_record(types: RecordTypesById, key: Buffer, value: Buffer | None) -> CoordinatorRecord:
-    """UnknownRecordType and UnknownRecordVersion for what a later release wrote, MalformedMessage for damage."""
+    """Decode a record. UnknownRecordType and UnknownRecordVersion for what a later release wrote, MalformedMessage for
+    damage."""
     # Types have a byte so far; reading two takes as long as all the rest of an offset.
     declared = types.get(key[1]) if len(key) >= PREFIX_BYTES and key[0] == 0 else None
     if declared is None:

@@ -20,7 +20,7 @@ class CoordinatorRequest:
     wall_ms: int  # of its arrival: what records and timestamps say; timers go by the monotonic `now_ms`
     client_id: str = ""
     client_host: str = ""  # as tools show it: "/127.0.0.1"
-    is_in_line: bool = False  # others came to this coordinator just before it: what is done for all may be done once
+    is_in_line: bool = False  # others came just before it: what all need may be done once
 
 
 class KeyValue(NamedTuple):

@@ -1,6 +1,6 @@
 """Timers of a machine: a key each, on the monotonic clock, volatile.
 
-Whoever sets a timer again replaces it. Replaced and cancelled ones stay in the heap until their time comes or they are
+Setting a timer again replaces it. Replaced and cancelled ones stay in the heap until their time comes or they are
 the most of it, which is cheaper than finding them: every heartbeat of every member moves its timer.
 """
 
@@ -15,7 +15,7 @@ class Timers:
     __slots__ = ("_count", "_due", "_heap")
 
     def __init__(self) -> None:
-        self._due: dict[Hashable, tuple[int, int]] = {}  # when, and which of those that were ever set
+        self._due: dict[Hashable, tuple[int, int]] = {}  # the time, and the number of the call that set it
         self._heap: list[tuple[int, int, Hashable]] = []
         self._count = 0
 
@@ -46,7 +46,8 @@ class Timers:
         return self._heap[0][0] if self._heap else None
 
     def pop_due(self, now_ms: int) -> Hashable | None:
-        """The next one whose time has come; it is set no more. In the order of their times, then of their setting."""
+        """Remove and return the key of the next timer that is due; None: none is. Timers come in the order of their
+        times, then of their setting."""
         self._forget_replaced()
         if not self._heap or self._heap[0][0] > now_ms:
             return None

@@ -1,1 +1,1 @@
-"""The real world behind the ports: clock, chance, files; later the reactor. Sibling of `sim`, and its equal."""
+"""The real world behind the ports: clock, chance, files, sockets, processes. Sibling of `sim`, and its equal."""

@@ -22,7 +22,7 @@ class BatchWorker(Worker):
         assert isinstance(job, BatchJob)
         try:
             return Finished(work, do_batch_job(job))
-        except Exception as bug:  # noqa: BLE001 - the batch is refused, and the stack is seen
+        except Exception as bug:  # noqa: BLE001 - the batch is refused, and the stack is printed
             traceback.print_exc()
             return failure_as_text(work, bug)
 

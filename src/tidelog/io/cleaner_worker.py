@@ -24,11 +24,11 @@ from tidelog.storage.cleaner.throttle import Throttle
 from tidelog.storage.errors import LogError
 
 NICENESS = 10  # requests come first
-REPORT_MS = 500  # how often it says how many bytes it has moved, or that it rests: who says nothing hangs
+REPORT_MS = 500  # how often it reports, also while it rests: a worker that says nothing is taken to hang
 
 
 class CalledOff(Exception):
-    """The job is not wanted any more."""
+    """The node does not want the job any more."""
 
 
 class CleanerWorker(Worker):
@@ -47,7 +47,7 @@ class CleanerWorker(Worker):
             return failure_as_text(work, error)
         except NodeGone:
             raise
-        except Exception as bug:  # noqa: BLE001 - the partition is set aside, and the stack is seen
+        except Exception as bug:  # noqa: BLE001 - the partition is set aside, and the stack is printed
             traceback.print_exc()
             return failure_as_text(work, bug)
         finally:
@@ -72,10 +72,10 @@ class CleanerWorker(Worker):
             self._rest(work, now_ms + throttle.pause_ms(now_ms, step.read + step.written))
 
     def _rest(self, work: WorkId, until_ms: int) -> None:
-        """Listening, and saying from time to time that it is still there. CalledOff when the node does not want the
-        job any more."""
+        """Rest, listening to the node and reporting from time to time. CalledOff when the node does not want the job
+        any more."""
         while True:
-            if Cancel(work) in self.messages:  # it may have come together with the job
+            if Cancel(work) in self.messages:  # the Cancel may have come together with the job
                 self.messages.clear()
                 raise CalledOff
             left_ms = until_ms - _now_ms()

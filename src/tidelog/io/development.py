@@ -24,11 +24,13 @@ from tidelog.server.node.formatting import FormatRequest, format_log_dirs
 from tidelog.storage.checkpoints.meta_properties import read_meta_properties
 
 CONTROLLER_HOST = "127.0.0.1"
-FREE_PORT = 0  # the runner puts the port that it gets where the voters say 0
+FREE_PORT = 0  # the runner replaces this, also in the voters, by the port that it gets
 
 
 @dataclass(slots=True)
 class DevelopmentNode:
+    """A node to run in one directory, with a few settings of its own."""
+
     directory: str
     host: str = "127.0.0.1"
     port: int = 9092
@@ -37,11 +39,11 @@ class DevelopmentNode:
 
 
 def development_config(node: DevelopmentNode, origin: str) -> Loaded:
-    """The node's config, and what is worth a warning in its overrides. ConfigError where they are wrong or unknown.
-    `origin` is where its user wrote the overrides."""
+    """Return the node's config, and warnings about its overrides. ConfigError where they are wrong or unknown. `origin`
+    is where the user wrote the overrides."""
     host = f"[{node.host}]" if ":" in node.host else node.host
     asked = node.overrides.get("node.id", node.overrides.get("broker.id", "")).strip()
-    node_id = asked if asked.isascii() and asked.isdigit() else "1"  # what is no number is refused under its own name
+    node_id = asked if asked.isascii() and asked.isdigit() else "1"  # one that is no number is refused below
     properties = {
         **DEVELOPMENT_PROPERTIES,
         "process.roles": "broker,controller",
@@ -50,7 +52,7 @@ def development_config(node: DevelopmentNode, origin: str) -> Loaded:
         "controller.listener.names": "CONTROLLER",
         "listeners": f"PLAINTEXT://{host}:{node.port},CONTROLLER://{CONTROLLER_HOST}:{FREE_PORT}",
         "log.dirs": node.directory,
-        # A directory with its files each, made when the first consumer or transaction comes: fifty would be felt.
+        # Each partition is a directory with files, created for the first consumer or transaction: fifty take long.
         "offsets.topic.num.partitions": "8",
         "transaction.state.log.num.partitions": "8",
         "offsets.topic.replication.factor": "1",
@@ -63,14 +65,14 @@ def development_config(node: DevelopmentNode, origin: str) -> Loaded:
     try:
         loaded = load_broker_config(text, must_be_known=node.overrides)
     except ConfigError as error:
-        # Nobody has seen the file that the lines are of.
+        # The line numbers are of a file that the user has never seen.
         problems = [each.at(origin if each.name in node.overrides else "", 0) for each in error.problems]
         raise ConfigError(problems, error.code) from None
     return Loaded(with_absolute_directories(loaded.config), loaded.warnings)
 
 
 def format_if_new(config: BrokerConfig) -> None:
-    """A directory without meta.properties becomes that of a new cluster; any other is left as it is."""
+    """Format the log directories for a new cluster, unless one of them has a meta.properties already."""
     fs, entropy = PosixFileSystem(), SystemEntropy()
     for path in config.log_dirs:
         os.makedirs(path, exist_ok=True)

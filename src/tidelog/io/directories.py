@@ -11,11 +11,11 @@ from tidelog.config.layers import Layers
 
 _LISTS = ("log.dirs", "log.dir", "cordoned.log.dirs")
 _METADATA_LOG_DIR = "metadata.log.dir"
-_ALL = "*"  # of `cordoned.log.dirs`
+_ALL = "*"  # in `cordoned.log.dirs`: every directory
 
 
 def with_absolute_directories(config: BrokerConfig) -> BrokerConfig:
-    """The same config, its directories absolute and each named once; the config itself where they are so already."""
+    """Return the config with absolute directories, each named once; the same object where they are so already."""
     layers = config.layers
     static = dict(layers.static)
     for name in _LISTS:
@@ -30,5 +30,5 @@ def with_absolute_directories(config: BrokerConfig) -> BrokerConfig:
 
 
 def _absolute(path: str) -> str:
-    """An empty entry, which the setting's own check has passed or will refuse, is left as it is."""
+    """Return the absolute path. An empty entry is left as it is: the check of its setting accepts or refuses it."""
     return path if path in ("", _ALL) else os.path.abspath(path)

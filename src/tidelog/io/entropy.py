@@ -8,8 +8,8 @@ class SystemEntropy:
         return os.urandom(size)
 
     def random_below(self, bound: int) -> int:
-        """As many bits as `bound` needs, again where they are too many: every outcome is as likely as any other. (What
-        `secrets` does too, but it brings OpenSSL with it.)"""
+        """Draw a number below `bound`, each as likely as any other: as many bits as `bound` needs, again where the
+        number is too large. (`secrets` does the same, but imports OpenSSL.)"""
         if bound <= 0:
             raise ValueError(f"a random number below {bound}")
         bits = (bound - 1).bit_length()

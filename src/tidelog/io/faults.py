@@ -43,7 +43,8 @@ FAULTS: dict[int, type[StorageFault]] = {
 
 
 def fault_of(error: OSError, path: str, here: Mapping[int, type[StorageFault]] = MappingProxyType({})) -> StorageFault:
-    """`here`: what a number means to this call, where that differs from the table."""
+    """Return the StorageFault that an OSError means. `here`: what a number means to this call, where that differs from
+    the table."""
     number = error.errno or 0
     detail = f"{os.strerror(number)} ({errno.errorcode.get(number, number)})"
     kind = here.get(number) or FAULTS.get(number, IoError)
@@ -56,8 +57,8 @@ def failed_sync(error: OSError, path: str) -> SyncFailed:
 
 
 class translated:
-    """For the paths that are not hot; those catch OSError themselves. A class, because a generator would cost as much
-    as the call that it guards."""
+    """A context that turns OSError into StorageFault. Hot paths catch OSError themselves. A class, because a generator
+    would cost as much as the call that it guards."""
 
     __slots__ = ("_here", "_path")
 

@@ -28,26 +28,27 @@ FLAGS = {
 WARM_CHUNK_BYTES = 1 << 20
 # Syncs at a time where their order does not matter: they share the commits of the file system's journal.
 SYNCS_AT_ONCE = 8
-# Directories that are made at a time. Each waits for the file system's journal now and then, and for little else.
+# Directories that are created at a time. Creating one mostly waits for the file system's journal.
 MAKING_AT_ONCE = 2
 
 
 def _nothing() -> None:
-    """Nobody waits to be woken: whoever calls `completions` does so on its own."""
+    """Do nothing: the caller asks for `completions` by itself."""
 
 
 class PosixFileSystem:
     def __init__(self, wake: Callable[[], None] = _nothing) -> None:
-        """`wake` runs on a helper thread when there are completions; a reactor has it interrupt its poll."""
+        """Prepare the file system. `wake` runs on a helper thread when there are completions; a reactor lets it end the
+        poll."""
         self._helpers = HelperThreads(wake)
         self._in_use: dict[Ticket, PosixFile] = {}
         self._pinned = Pinned()
-        self._sync_lanes = 1  # a disk
+        self._sync_lanes = 1  # for each disk
         self._next_lane = 0
         self._next_making_lane = 0
 
     def close(self) -> None:
-        """Wait for what was begun and end the helper threads."""
+        """Wait for the work that was begun, and end the helper threads."""
         self._helpers.stop()
         self.completions()
 
@@ -141,7 +142,7 @@ class PosixFileSystem:
     def begin_make_directory(self, path: str, files: Mapping[str, bytes]) -> Ticket:
         check_path(path)
         self._next_making_lane = (self._next_making_lane + 1) % MAKING_AT_ONCE
-        lane = f"make-{self._next_making_lane} {parent_of(path)}"  # without a look at the disk for which one it is
+        lane = f"make-{self._next_making_lane} {parent_of(path)}"  # does not ask the disk for its device
         return self._helpers.begin(lane, lambda: make_filled_directory(self, path, files))
 
     def allow_any_order(self) -> None:
@@ -158,7 +159,7 @@ class PosixFileSystem:
         return self._begin_with(file, "warm", lambda: _warm(file, position, size))
 
     def _begin_with(self, file: PosixFile, lane: str, work: Callable[[], None]) -> Ticket:
-        """The file stays open under the work, whatever the caller does meanwhile."""
+        """Begin work on a file. The file stays open for it, whatever the caller does meanwhile."""
         file.check_open()
         with translated(file.path):
             device = os.fstat(file.descriptor).st_dev
@@ -186,6 +187,6 @@ def _device(directory: str) -> int:
 
 
 def _warm(file: PosixFile, position: int, size: int) -> None:
-    """Reading is what brings pages in; the bytes themselves are not wanted."""
+    """Read a range to bring its pages into the cache; the bytes themselves are not wanted."""
     for at in range(position, position + size, WARM_CHUNK_BYTES):
         file.read_pinned(at, min(WARM_CHUNK_BYTES, position + size - at))

@@ -10,14 +10,14 @@ import gc
 import time
 from typing import Final
 
-STARTING: Final = 100_000  # objects, twice as many as a small node's start makes
-YOUNG: Final = 5_000  # objects more than before: then the youngest generation is collected, within a millisecond
-# Collections of the youngest: then the middle one, of 25,000 objects at most. What survives that is looked at
-# no more while there is work, so fewer at a time cost no more in all: with ten, while thousands of logs were made or
-# fetched from, one took 20 to 50 ms.
+STARTING: Final = 100_000  # objects: twice as many as the start of a small node allocates
+YOUNG: Final = 5_000  # new objects after which the youngest generation is collected, within a millisecond
+# Collections of the youngest generation, after which the middle one is collected, 25,000 objects at most. What survives
+# that is looked at no more while there is work, so fewer at a time cost no more in all: with ten, while thousands of
+# logs were made or fetched from, one took 20 to 50 ms.
 MIDDLE: Final = 3
 NEVER: Final = 1 << 30
-FULL_AFTER: Final = 50  # collections of the middle generation: then a full one, as soon as the loop is idle
+FULL_AFTER: Final = 50  # collections of the middle generation, after which a full one runs as soon as the loop is idle
 
 
 def spare_the_start() -> None:
@@ -31,13 +31,13 @@ class Garbage:
         self.longest_full_ms = 0.0
 
     def settle(self) -> None:
-        """After the start: collect as in a node that serves, from here on."""
+        """Freeze what the start has built, and collect from here on as in a node that serves."""
         gc.collect()
         gc.freeze()
         gc.set_threshold(YOUNG, MIDDLE, NEVER)
 
     def idle(self) -> None:
-        """The loop is about to wait."""
+        """Run a full collection if one is due, because the loop is about to wait."""
         if gc.get_count()[2] < FULL_AFTER:
             return
         began = time.monotonic()

@@ -19,12 +19,12 @@ CLOSED = -1
 # A probe reads one byte of each stretch: the kernel reads ahead, and mostly drops, in runs of about this length.
 # Reading all of the range would cost the copy through user space that sendfile is there to avoid.
 PROBE_STRIDE_BYTES = 128 * 1024
-PROBED = [bytearray(1)]  # where a probe's byte goes; nobody looks at it
+PROBED = [bytearray(1)]  # a probe's byte goes here, and nobody looks at it
 CAN_NOT_TELL = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)  # this file system, or kernel, does not know RWF_NOWAIT
 
 
 class Pinned:
-    """How many files of one file system are pinned."""
+    """The number of files of one file system that are pinned."""
 
     __slots__ = ("files",)
 
@@ -48,7 +48,7 @@ class PosixFile:
 
     @property
     def descriptor(self) -> int:
-        """For whoever holds a pin: valid even after `close`."""
+        """The descriptor, which stays valid after `close` for whoever holds a pin."""
         return self._descriptor
 
     def size(self) -> int:
@@ -72,7 +72,7 @@ class PosixFile:
     def read_cached(self, position: int, size: int) -> bytes | None:
         self.check_open()
         nowait = getattr(os, "RWF_NOWAIT", 0)
-        if not nowait:  # macOS: plain reads serve
+        if not nowait:  # macOS cannot tell: plain reads serve
             return self.read_at(position, size)
         buffer = bytearray(size)
         try:
@@ -89,14 +89,14 @@ class PosixFile:
         return bytes(buffer[:count]) if position + count >= self.size() else None
 
     def read_pinned(self, position: int, size: int) -> bytes:
-        """One read, short where the system made it so; also for a range, which may outlive `close`."""
+        """Read once; short where the system made it so. Also for a range, which may outlive `close`."""
         try:
             return os.pread(self._descriptor, size, position)
         except OSError as error:
             raise fault_of(error, self._path) from error
 
     def _read_rest(self, data: bytes, position: int, size: int) -> bytes:
-        """A single read ends early also for other reasons than the end of the file (Linux stops at 2 GiB)."""
+        """Read on until `size` bytes or the end of the file: a single read may end earlier (Linux stops at 2 GiB)."""
         parts = [data]
         read = len(data)
         while read < size and (part := self.read_pinned(position + read, size - read)):
@@ -128,8 +128,8 @@ class PosixFile:
         self.sync_pinned()
 
     def sync_pinned(self) -> None:
-        """Also called on the helper thread, where a second sync may be queued behind one that fails: the failure is
-        remembered here, at once, so that the second can not succeed."""
+        """Sync; after one failure, fail for ever. Also called on the helper thread, where a second sync may be queued
+        behind one that fails: the failure is remembered here, at once, so that the second cannot succeed."""
         if self._sync_fault is None:
             try:
                 sync_data(self._descriptor)
@@ -139,10 +139,10 @@ class PosixFile:
             raise self._sync_fault
 
     def is_cached(self, position: int, size: int) -> bool:
-        """In one go: this is asked at every fetch."""
+        """Tell whether the range is in the page cache. All in one function, because every fetch asks."""
         self.check_open()
         nowait = getattr(os, "RWF_NOWAIT", 0)
-        if not nowait:  # macOS: plain reads serve
+        if not nowait:  # macOS cannot tell: plain reads serve
             return True
         descriptor, preadv = self._descriptor, os.preadv
         end = min(position + size, self.size())
@@ -186,8 +186,8 @@ class PosixFile:
 
 
 def sync_data(descriptor: int) -> None:
-    """Bytes, and the metadata needed to read them back (the size), but not timestamps: fdatasync. macOS keeps both it
-    and fsync from the platter; only F_FULLFSYNC reaches it."""
+    """Sync the bytes, and the metadata needed to read them back (the size), but not timestamps: fdatasync. On macOS
+    neither that nor fsync reaches the platter; only F_FULLFSYNC does."""
     if sys.platform == "darwin":
         fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
     else:

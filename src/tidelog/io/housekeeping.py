@@ -1,4 +1,4 @@
-"""Housekeeping in processes of its own, one a job at a time, started when there is a first job for it.
+"""Housekeeping in processes of their own, each with one job at a time and started when there is a first job for it.
 
 A worker is this program once more (`python -m`), not a fork: it inherits neither sockets nor locks nor memory, only one
 end of a socket pair as its standard input. It ends with the node, however that ends: by the end of the socket, and on
@@ -25,8 +25,8 @@ _ENDS = (Finished, Failed, Cancelled)
 
 class WorkerProcess:
     def __init__(self, module: str) -> None:
-        """OSError where the system has no process or descriptor for it."""
-        import subprocess  # many nodes never have a job; one that has got it beforehand (`deferred_modules`)
+        """Start the process. OSError where the system has no process or descriptor for it."""
+        import subprocess  # many nodes never have a job; the others have imported it before (`deferred_modules`)
 
         self.socket, theirs = socket.socketpair()
         try:
@@ -61,10 +61,10 @@ class WorkerProcess:
         except BlockingIOError:
             return
         except OSError:
-            self.unsent.clear()  # it is dead, which reading will show
+            self.unsent.clear()  # the process is dead, which reading will show
 
     def receive(self) -> tuple[list[object], bool]:
-        """What it said, and whether it is still there."""
+        """Return what the worker said, and whether it is still there."""
         values: list[object] = []
         try:
             while data := self.socket.recv(RECEIVE_BYTES):
@@ -76,7 +76,8 @@ class WorkerProcess:
         return values, False
 
     def end(self) -> str:
-        """Its socket is closed, so it ends or has ended; how it did."""
+        """Wait for the process, killing it if need be; return how it ended. Its socket is closed, so it has ended or is
+        about to."""
         from subprocess import TimeoutExpired
 
         self.socket.close()
@@ -89,7 +90,8 @@ class WorkerProcess:
 
 
 class WorkerProcesses:
-    """`module` is what a worker runs: see `io.cleaner_worker`. At a stop it has `stop_seconds` to come to an end."""
+    """The worker processes of one kind. `module` is what a worker runs: see `io.cleaner_worker`. At a stop a worker has
+    `stop_seconds` to end by itself."""
 
     def __init__(self, module: str, stop_seconds: float = STOP_SECONDS) -> None:
         self._module = module
@@ -128,7 +130,7 @@ class WorkerProcesses:
                 self._send(worker, Cancel(work))
 
     def kill(self, work: WorkId) -> None:
-        """Its socket ends with it, which `events` notices. A process that was stopped dies of this, too."""
+        """Kill the worker of a job, even one that is suspended. `events` notices by the end of its socket."""
         for worker in self._workers:
             if worker.work == work:
                 worker.process.kill()
@@ -152,7 +154,7 @@ class WorkerProcesses:
         return events
 
     def _bury(self, worker: WorkerProcess) -> list[Event]:
-        """Another one is started when there is another job."""
+        """Remove a worker that has ended; its job has failed. Another worker is started when there is another job."""
         self._workers.remove(worker)
         self._selector.unregister(worker.socket)
         how = worker.end()
@@ -197,6 +199,6 @@ def _event(worker: WorkerProcess, value: object) -> Event:
 
 
 def _python_path() -> str:
-    """So that the worker runs the code that its node runs, wherever that was imported from."""
+    """Return a PYTHONPATH with which the worker runs the code that its node runs, wherever that was imported from."""
     here = os.path.dirname(os.path.dirname(os.path.abspath(tidelog.__file__)))
     return os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])

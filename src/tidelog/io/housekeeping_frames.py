@@ -26,20 +26,20 @@ class Cancel(NamedTuple):
 class FailedAsText(NamedTuple):
     work: WorkId
     reason: str
-    fault_type: str  # empty: it was not the disk
+    fault_type: str  # empty: it was no StorageFault
     path: str
     detail: str
 
 
 def encode(value: object) -> bytes:
-    import pickle  # with the first job: see `deferred_modules`
+    import pickle  # imported with the first job: see `deferred_modules`
 
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     return _LENGTH.pack(len(data)) + data
 
 
 class FrameDecoder:
-    """Bytes in, values out."""
+    """A decoder of frames: bytes in, values out."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -71,7 +71,8 @@ def failure_as_text(work: WorkId, error: BaseException) -> FailedAsText:
 
 
 def failure_from_text(text: FailedAsText) -> Failed:
-    """A kind of fault that is not one of the ports' own (they have subclasses elsewhere) is a failed device."""
+    """Return the failure. A fault whose kind is not defined among the ports' errors (they have subclasses elsewhere)
+    becomes an IoError."""
     if not text.fault_type:
         return Failed(text.work, text.reason)
     kind = getattr(errors, text.fault_type, errors.IoError)

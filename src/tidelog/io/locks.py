@@ -53,7 +53,8 @@ class FileLock:
 
 
 def owner_of(path: str) -> str | None:
-    """Who has the lock, without taking it or changing the file; None when nobody has, or there is no such file."""
+    """Return who has the lock, without taking it or changing the file; None when nobody has, or there is no such
+    file."""
     try:
         with translated(path):
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -78,7 +79,7 @@ def _foreign_owner(descriptor: int) -> str | None:
 
 
 def _lock_records(descriptor: int, *, shared: bool) -> None:
-    """The whole file. BlockingIOError, or on some systems PermissionError, when another has it."""
+    """Lock the whole file. BlockingIOError, or on some systems PermissionError, when another process has it."""
     if sys.platform == "linux":
         kind = fcntl.F_RDLCK if shared else fcntl.F_WRLCK
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack(_STRUCT_FLOCK, kind, os.SEEK_SET, 0, 0, 0))

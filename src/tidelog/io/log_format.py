@@ -23,7 +23,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line. A field can not take the place of what every line has."""
+    """A formatter that writes one object for each line. A field cannot take the place of what every line has."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -40,7 +40,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up_logging(as_json: bool, level: str = "INFO") -> None:
-    """`level` is the name of the least that is told, as `logging` has it."""
+    """Log to standard error. `level` is the lowest level that is logged, by its name in `logging`."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if as_json else TextFormatter())
     root = logging.getLogger("tidelog")

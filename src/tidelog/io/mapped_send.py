@@ -14,9 +14,9 @@ import mmap
 import os
 from typing import Final
 
-# Up to this sendfile wakes the receiver once as well, and has no mapping to make.
+# Up to this size sendfile wakes the receiver only once, too, and needs no mapping.
 MAPPED_BYTES_MIN: Final = 65_536
-MAPPED_BYTES_MAX: Final = 4 << 20  # a write: more than any socket takes at once
+MAPPED_BYTES_MAX: Final = 4 << 20  # in one write: more than any socket takes at once
 
 
 def write_mapped(socket_descriptor: int, file_descriptor: int, position: int, size_bytes: int) -> int | None:
@@ -25,7 +25,7 @@ def write_mapped(socket_descriptor: int, file_descriptor: int, position: int, si
     start = position - position % mmap.ALLOCATIONGRANULARITY
     end = position + min(size_bytes, MAPPED_BYTES_MAX)
     try:
-        # It looks at the size of the file: the end of a page beyond that would be sent as zeros.
+        # mmap checks the size of the file: bytes of a page beyond that would be sent as zeros.
         mapped = mmap.mmap(file_descriptor, end - start, prot=mmap.PROT_READ, offset=start)
     except (OSError, ValueError):
         return None

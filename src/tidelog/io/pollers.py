@@ -9,8 +9,8 @@ from typing import Final, Protocol
 
 READ: Final = 1
 WRITE: Final = 2
-FAILED: Final = 4  # hung up or in error; told whether or not anybody asked
-READY_MAX: Final = 256  # a turn: more would only make the first of them wait for the last
+FAILED: Final = 4  # hung up or in error; reported whatever the interest
+READY_MAX: Final = 256  # in one turn: more would only make the first of them wait for the last
 
 
 class Poller(Protocol):
@@ -21,7 +21,7 @@ class Poller(Protocol):
     def unregister(self, descriptor: int) -> None: ...
 
     def poll(self, timeout_s: float | None) -> list[tuple[int, int]]:
-        """Descriptors and what they are ready for; waits so long, or for ever."""
+        """Return descriptors and what they are ready for; wait for `timeout_s`, or for ever (None)."""
         ...
 
     def close(self) -> None: ...
@@ -32,7 +32,7 @@ def new_poller() -> Poller:
 
 
 class EpollPoller:
-    """epoll's own bits are READ = 1 and WRITE = 4; they are translated once a call, and not by objects as in
+    """A poller on epoll. Its bits are READ = 1 and WRITE = 4; they are translated by a table, and not by objects as in
     `selectors`, because this runs in every turn."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ _FROM_EPOLL: Final = tuple(
 class SelectorPoller:
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._idle: dict[int, None] = {}  # registered with no interest, which `selectors` does not allow
+        self._idle: dict[int, None] = {}  # registered without interest, which `selectors` does not allow
 
     def register(self, descriptor: int, interest: int) -> None:
         if interest:

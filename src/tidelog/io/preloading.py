@@ -1,8 +1,8 @@
 """Imports in idle moments: what a node needs sooner or later, but not for its first answer.
 
-On first use would be too late for two reasons. An import opens files, which fails when descriptors have run out, just
-when they are short for other reasons too; and the client whose request needs it would wait for it. So from its first
-answer on a node that has nothing to do imports one module after the other, until it has them all.
+Importing on first use would be too late for two reasons. An import opens files, which fails when descriptors have run
+out, just when they are short for other reasons too; and the client whose request needs it would wait for it. So from
+its first answer on a node that has nothing to do imports one module after the other, until it has them all.
 """
 
 import logging
@@ -13,9 +13,9 @@ from typing import Final
 
 from tidelog.server.node.deferred_modules import is_shortage
 
-# A node that always has something to do gets on with it all the same, once in so many turns.
+# A node that always has something to do imports all the same, once in so many turns.
 BUSY_TURNS_MAX: Final = 16
-RETRY_MS: Final = 100  # after an import that failed: to try without a pause would keep a core busy
+RETRY_MS: Final = 100  # after an import that failed: trying without a pause would keep a core busy
 
 log = logging.getLogger("tidelog.node")
 
@@ -24,7 +24,7 @@ class Preloading:
     def __init__(self, modules: Iterable[str]) -> None:
         self._left = deque(modules)
         self._busy_turns = 0
-        self._is_told = False  # that it waits for descriptors
+        self._is_told = False  # the log line about missing descriptors was written
         self.wait_ms = 0  # how long an idle node may wait before the next turn
 
     @property
@@ -32,7 +32,8 @@ class Preloading:
         return not self._left
 
     def turn(self, *, is_idle: bool) -> None:
-        """Import one module, if there is time for it. Without a free descriptor it is tried again, a while later."""
+        """Import one module, if there is time for it. If no descriptor is free, the import is tried again a while
+        later."""
         self._busy_turns += 1
         if is_idle or self._busy_turns >= BUSY_TURNS_MAX:
             self._busy_turns = 0

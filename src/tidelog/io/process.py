@@ -38,7 +38,7 @@ class SystemProcess:
 def _open_descriptors() -> int | None:
     try:
         return len(os.listdir(_DESCRIPTORS))
-    except OSError:  # looking takes one, too
+    except OSError:  # listing needs a descriptor, too
         return None
 
 

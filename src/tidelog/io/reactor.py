@@ -30,7 +30,7 @@ ACCEPTS_A_TURN: Final = 64
 # that was made for a large frame counts as if it were filled: to make it takes as long.
 RECEIVED_BYTES_A_TURN: Final = 16 << 20
 LARGE_ROOM_BYTES: Final = 1 << 20
-# Receivers that one turn tells of the end of their connections: each may have to give back megabytes.
+# Ends of connections that one turn tells receivers of: each of these may have to give back megabytes.
 ENDS_A_TURN: Final = 8
 BACKLOG: Final = 1024
 # Looks at the sockets after a lone request, about a microsecond each. Where they find nothing the client takes its
@@ -66,9 +66,9 @@ class Connection:
 
 class Reactor:
     def __init__(self, poller: Poller | None = None) -> None:
-        """`poller` is the best that the system has, unless it is given."""
+        """Prepare a reactor. `poller` is the best that the system has, unless it is given."""
         self._poller: Poller = new_poller() if poller is None else poller
-        self._acceptors: dict[str | None, Acceptor] = {}  # by listener; None: of all others
+        self._acceptors: dict[str | None, Acceptor] = {}  # by listener; None: for all others
         self._listeners: dict[int, tuple[str, socket.socket]] = {}
         self._watched: dict[int, Callable[[], None]] = {}
         self._by_descriptor: dict[int, Connection] = {}
@@ -76,9 +76,9 @@ class Reactor:
         self._ended: dict[ConnectionId, tuple[Receiver, str]] = {}
         self._ready: list[tuple[int, int]] = []
         self._was_lone = False  # the last poll received something from one connection, and did nothing else
-        self._unlooked = 0  # requests to come, after which `wait` does not look before it sleeps
+        self._unlooked = 0  # requests still to come before `wait` looks again before it sleeps
         self._next_id = 1
-        self._spare = os.open(os.devnull, os.O_RDONLY)  # given up to accept, and close, when descriptors run out
+        self._spare = os.open(os.devnull, os.O_RDONLY)  # closed to accept, and refuse, when descriptors run out
         self.refused_accepts = 0
         self._said_refused_at = -REFUSED_LINE_S
         self._wakes = WakePipe()
@@ -87,7 +87,7 @@ class Reactor:
     # Building and ending
 
     def listen(self, name: str, host: str, port: int) -> Address:
-        """OSError when the address is taken or not ours. Port 0 takes a free one: the answer says which."""
+        """Listen on an address and return it. OSError when it is taken or not ours. Port 0 takes a free port."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -113,7 +113,7 @@ class Reactor:
         self._listeners.clear()
 
     def watch(self, descriptor: int, on_ready: Callable[[], None]) -> None:
-        """Something else that may become readable: a pipe of a helper, a signal."""
+        """Call `on_ready` when something else becomes readable: a pipe of a helper, a signal."""
         self._watched[descriptor] = on_ready
         self._poller.register(descriptor, READ)
 
@@ -137,8 +137,8 @@ class Reactor:
     # The loop
 
     def wait(self, timeout_ms: float | None) -> None:
-        """Until something is ready, or so long. `poll` must have worked off what was."""
-        if self._ended:  # in a `send` since the last poll: their receivers are still to be told
+        """Wait until something is ready, `timeout_ms` at most. `poll` must have worked off what was ready before."""
+        if self._ended:  # ended in a `send` since the last poll: their receivers are still to be told
             timeout_ms = 0
         if self._was_lone and timeout_ms != 0:
             self._was_lone = False
@@ -147,7 +147,7 @@ class Reactor:
         self._ready = self._poller.poll(None if timeout_ms is None else timeout_ms / 1000)
 
     def _has_looked(self) -> bool:
-        """Whether something has become ready while it was looked for."""
+        """Look at the sockets a few times; return whether something has become ready."""
         if self._unlooked:
             self._unlooked -= 1
             return False
@@ -160,11 +160,11 @@ class Reactor:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the last `wait` has found anything to do."""
+        """Tell whether the last `wait` has found anything to do."""
         return bool(self._ready or self._ended)
 
     def serve(self, acceptor: Acceptor, listener: str | None = None) -> None:
-        """Until then a listener is not looked at: its connections wait in the kernel's backlog."""
+        """Begin to accept. Until then a listener is not looked at: its connections wait in the kernel's backlog."""
         for descriptor, (name, _sock) in self._listeners.items():
             if listener in (None, name) and self._acceptor_of(name) is None:
                 self._poller.register(descriptor, READ)
@@ -202,7 +202,7 @@ class Reactor:
 
     def _receive(self, connection: Connection) -> int:
         receiver = connection.receiver
-        if receiver is None:  # ended or closed earlier in this very poll
+        if receiver is None:  # the connection ended or was closed earlier in this very poll
             return 0
         room = receiver.writable()
         try:
@@ -232,7 +232,8 @@ class Reactor:
             self._add(sock, name, peer)
 
     def _refuse(self, listener: socket.socket) -> None:
-        """Out of descriptors: without this the peer would wait, and the listener be ready for ever."""
+        """Accept and close a connection when descriptors have run out: otherwise the peer would wait, and the listener
+        be ready for ever."""
         self.refused_accepts += 1
         if time.monotonic() - self._said_refused_at >= REFUSED_LINE_S:
             self._said_refused_at = time.monotonic()
@@ -249,7 +250,7 @@ class Reactor:
             pass
         try:
             self._spare = os.open(os.devnull, os.O_RDONLY)
-        except OSError:  # a helper thread was quicker; the next refusal tries again
+        except OSError:  # a helper thread has taken the descriptor; the next refusal tries again
             self._spare = NO_SPARE
 
     def _add(self, sock: socket.socket, name: str, peer: tuple[str, int]) -> None:
@@ -275,7 +276,7 @@ class Reactor:
     # The port
 
     def connect(self, host: str, port: int, receiver: Receiver) -> ConnectionId:
-        """`host` is an address, not a name: resolving would wait."""
+        """Begin to connect. `host` is an address, not a name: resolving would wait."""
         sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -300,7 +301,7 @@ class Reactor:
         return not connection.unsent
 
     def _send_one(self, connection: Connection, data: bytes) -> bool:
-        """Nearly every response: one piece of bytes, which the socket takes whole."""
+        """Send one piece of bytes, which the socket mostly takes whole: nearly every response is that."""
         try:
             sent = connection.sock.send(data)
         except (BlockingIOError, InterruptedError):

@@ -40,7 +40,7 @@ log = logging.getLogger("tidelog.node")
 
 
 class WatchedWorkers(WorkerProcesses):
-    """A worker that has something to say ends the reactor's wait; the node's turn then asks for it."""
+    """Workers whose events end the reactor's wait; the node's turn then asks for them."""
 
     def __init__(self, reactor: Reactor, module: str, stop_seconds: float = STOP_SECONDS) -> None:
         super().__init__(module, stop_seconds)
@@ -56,29 +56,30 @@ class WatchedWorkers(WorkerProcesses):
 
 
 class ReloadRefused(Exception):
-    """The settings can not be read, or are wrong; those there were stay."""
+    """The settings cannot be read, or are wrong; those that are in use stay."""
 
 
 class Runner:
     def __init__(self, config: BrokerConfig, read_config: Callable[[], BrokerConfig] | None = None) -> None:
-        """`read_config`: the settings as they are now, for a reload; ReloadRefused where they are wrong."""
+        """Prepare the ports. `read_config` returns the settings as they are now, for a reload; ReloadRefused where they
+        are wrong."""
         self._config = config
         self._read_config = read_config
         self.reactor = Reactor()
         self.fs = PosixFileSystem(self.reactor.wake)
         self.clock = SystemClock()
         self.bound: dict[str, Address] = {}
-        self.metrics_address: Address | None = None  # where metrics and health are told, if anywhere
+        self.metrics_address: Address | None = None  # where metrics and health are served, if anywhere
         self.node: Node | None = None
         self.housekeeping = WatchedWorkers(self.reactor, CLEANER)
-        self.batch_workers = WatchedWorkers(self.reactor, BATCH_WORKER, stop_seconds=0)  # it leaves nothing behind
+        self.batch_workers = WatchedWorkers(self.reactor, BATCH_WORKER, stop_seconds=0)  # it has no files
         self.garbage = Garbage()
-        self._preloading: Preloading | None = None  # once it serves, until everything is imported
+        self._preloading: Preloading | None = None  # from when the node serves until everything is imported
         self._stops = 0
         self._must_reload = False
 
     def listen(self) -> None:
-        """OSError when a port is taken. Clients that come early wait until the node serves."""
+        """Open the listeners. OSError when a port is taken. Clients that come early wait until the node serves."""
         for listener in self._config.listener_plan.listeners:
             self.bound[listener.name] = self.reactor.listen(listener.name, listener.host, listener.port)
         self._config = with_own_voter(self._config, self.bound)
@@ -88,8 +89,8 @@ class Runner:
             self.metrics_address = self.reactor.listen(METRICS_LISTENER.name, address.host, address.port)
 
     def start(self) -> Node | None:
-        """The node, once its files are open. As long as no descriptor is left for that, the start waits for one. None
-        where it was told to stop meanwhile."""
+        """Return the node, once its files are open. As long as no descriptor is left for that, the start waits for one.
+        None where the runner was told to stop meanwhile."""
         ports = Ports(
             self.clock,
             SystemEntropy(),
@@ -113,16 +114,16 @@ class Runner:
         return None
 
     def _rest(self, duration_ms: int) -> None:
-        """Unless it is told to stop. Nobody is served yet."""
+        """Wait, unless told to stop. Nobody is served yet."""
         until_ms = self.clock.monotonic_ms() + duration_ms
         while not self._stops and (left_ms := until_ms - self.clock.monotonic_ms()) > 0:
             self.reactor.wait(left_ms)
             self.reactor.poll()
 
     def run_until(self, phase: Phase, on_turn: Callable[[Node], None] | None = None) -> None:
-        """Turns, until the node is that far (or stopped, where `stop` was called)."""
+        """Run turns until the node has reached the phase (or has stopped, where `stop` was called)."""
         node = self.node
-        if node is None:  # it was stopped before it began
+        if node is None:  # the runner was stopped before the node began
             return
         while node.phase not in (phase, Phase.STOPPED):
             self._turn(node)
@@ -130,7 +131,7 @@ class Runner:
                 on_turn(node)
 
     def begin_to_serve(self) -> None:
-        """After the start: what else it needs is imported in idle moments, and then the node is settled."""
+        """Import in idle moments, after the start, what else the node needs; then it is settled."""
         has_metrics = self.metrics_address is not None
         self._preloading = Preloading(deferred_modules(has_metrics=has_metrics))
         if self.node is not None:
@@ -140,7 +141,7 @@ class Runner:
         preloading.turn(is_idle=not self.reactor.is_ready)
         if preloading.is_done:
             self._preloading = None
-            # What is there by now lives as long as the process: the collector need not look at it again.
+            # All that is imported and built by now lives as long as the process: the collector need not see it again.
             self.garbage.settle()
 
     def _turn(self, node: Node) -> None:
@@ -165,12 +166,12 @@ class Runner:
         self.reactor.wait(min(WAIT_MS_MAX, max(0, timeout_ms)))
 
     def stop(self) -> None:
-        """From a signal handler or another thread: the next turn begins to stop."""
+        """Have the next turn begin to stop; from a signal handler or another thread."""
         self._stops += 1
         self.reactor.wake()
 
     def reload(self) -> None:
-        """From a signal handler or another thread: the next turn reads the settings again."""
+        """Have the next turn read the settings again; from a signal handler or another thread."""
         self._must_reload = True
         self.reactor.wake()
 
@@ -190,11 +191,11 @@ class Runner:
         return self._stops > 0
 
     def serve(self) -> None:
-        """Until it is stopped, in order."""
+        """Run until the node has stopped in order."""
         self.run_until(Phase.STOPPED)
 
     def close(self) -> None:
-        """Whatever is left of it. A node that did not stop in order leaves its directory as a dead process would."""
+        """Release whatever is left. A node that did not stop in order leaves its directory as a dead process would."""
         self.housekeeping.stop()
         self.batch_workers.stop()
         self.reactor.shut_down()
@@ -204,8 +205,8 @@ class Runner:
 
 
 def with_own_voter(config: BrokerConfig, bound: Mapping[str, Address]) -> BrokerConfig:
-    """`config` with the port that this node's controller listens on, where `controller.quorum.voters` has 0 for it: a
-    port that was free could not be known when the settings were written."""
+    """Return `config` with the port that this node's controller listens on, where `controller.quorum.voters` has 0 for
+    it: a port that was free could not be known when the settings were written."""
     node_id, names = config.get(NODE_ID), config.listener_plan.controller_names
     ports = [bound[name].port for name in names if name in bound]
     entries: tuple[str, ...] = config.get(CONTROLLER_QUORUM_VOTERS)
@@ -221,7 +222,7 @@ def with_own_voter(config: BrokerConfig, bound: Mapping[str, Address]) -> Broker
 
 
 def raise_descriptor_limit() -> None:
-    """The soft limit up to the hard one, where the system allows it (macOS has a hard limit that it does not)."""
+    """Raise the soft limit to the hard one, where the system allows it (macOS has a hard limit that it does not)."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with suppress(ValueError, OSError):
@@ -236,7 +237,7 @@ def descriptor_limit() -> int:
 def stop_on_signals(stop: Callable[[], None]) -> None:
     def handle(number: int, _frame: object) -> None:
         stop()
-        signal.signal(number, signal.SIG_DFL)  # a second one does not wait
+        signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, handle)

@@ -1,4 +1,4 @@
-"""What a socket still has to send: bytes and file ranges, in order, as far as the socket takes them.
+"""Sending what a socket has queued, bytes and file ranges in order, as far as the socket takes them.
 
 Bytes in front of a file range go out with MSG_MORE, so that a response's head and its first records share a packet.
 Neighbouring bytes go out in one `sendmsg`.
@@ -15,20 +15,20 @@ from tidelog.ports.files import Buffer
 from tidelog.ports.network import SendPart
 
 PIECES_MAX: Final = 64  # in one sendmsg
-# A reader that is as fast as we are would keep us sending for as long as its response goes on; others have a turn too.
+# The most that one call sends: a reader as fast as we are would otherwise keep us at it while all others wait.
 BYTES_A_CALL: Final = 4 << 20
-# What asking the system takes, however little it is given: the records of ten thousand partitions are as many ranges.
+# What a system call counts as, however little it sends: the records of ten thousand partitions are as many ranges.
 BYTES_A_PART: Final = 4_096
 MORE: Final = getattr(socket, "MSG_MORE", 0)
 
 
-@mypyc_attr(native_class=False)  # no compiled class may have a built-in one for its base
+@mypyc_attr(native_class=False)  # a compiled class cannot have a built-in base
 class FileShrank(OSError):
-    """The length promised in front of a file range can not be kept."""
+    """A file became too short for the length that was promised in front of its range."""
 
 
 def send_some(sock: socket.socket, unsent: deque[SendPart], is_local: bool) -> None:
-    """Until nothing is left, it is enough for once, or BlockingIOError. Other OSErrors are the connection's end; a
+    """Send until nothing is left, BYTES_A_CALL are sent, or BlockingIOError. Other OSErrors are the connection's end; a
     fault of the disk is a StorageFault. `is_local`: the peer is on this machine."""
     left = BYTES_A_CALL
     while unsent and left > 0:

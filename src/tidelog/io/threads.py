@@ -1,8 +1,8 @@
 """Helper threads: what may stall on a disk happens here, and comes back to the loop as a completion.
 
-One thread a lane, made when the lane is first used. A lane is a disk, so that one slow disk does not delay another's
-syncs, and work in a lane completes in the order it was begun. Bookkeeping stays on the loop's thread: a helper runs
-the work and puts the outcome into a queue, nothing else.
+One thread for each lane, made when the lane is first used. A lane is a disk, so that one slow disk does not delay
+another's syncs, and work in a lane completes in the order it was begun. Bookkeeping stays on the loop's thread: a
+helper runs the work and puts the outcome into a queue, nothing else.
 
 Work that finds no descriptor (a directory to be synced, a file to be replaced) is tried again until there is one: a
 helper has the time, and whoever waits for its completion would do nothing else. All such work may be repeated.
@@ -22,7 +22,7 @@ RETRY_S: Final = 0.05
 
 
 class TimedCompletion(Completion):
-    """With the time that a helper thread was busy with it."""
+    """A completion with the time that a helper thread was busy with the work."""
 
     work_ns = 0
 
@@ -33,7 +33,8 @@ class TimedCompletion(Completion):
 
 class HelperThreads:
     def __init__(self, wake: Callable[[], None]) -> None:
-        """`wake` is called from a helper thread whenever there is a completion to fetch."""
+        """Prepare; threads start with the first work. `wake` is called from a helper thread whenever there is a
+        completion to fetch."""
         self._wake = wake
         self._lanes: dict[str, queue.SimpleQueue[tuple[Ticket, Work] | None]] = {}
         self._threads: list[threading.Thread] = []
@@ -61,7 +62,8 @@ class HelperThreads:
             self._wake()
 
     def completions(self) -> list[Completion]:
-        """A bug in the work is raised here, on the loop's thread, where it is seen."""
+        """Return what has completed since the last call. A bug in the work is raised here, on the loop's thread, where
+        it is seen."""
         completed: list[Completion] = []
         while not self._done.empty():
             outcome = self._done.get_nowait()
@@ -71,7 +73,8 @@ class HelperThreads:
         return completed
 
     def stop(self) -> None:
-        """Finish what was begun, then end the threads. What finds no descriptor now, fails: nobody returns any more."""
+        """Finish the work that was begun, then end the threads. Work that finds no descriptor now fails: nobody will
+        free one any more."""
         self._is_stopping.set()
         for lane in self._lanes.values():
             lane.put(None)

@@ -6,15 +6,15 @@ import threading
 
 class WakePipe:
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # a signal may come while it is held
-        self.descriptor, self._write = os.pipe()  # to be watched, and drained when it is readable
+        self._lock = threading.RLock()  # reentrant, because a signal handler may run while the lock is held
+        self.descriptor, self._write = os.pipe()  # the end to watch, and to drain when it is readable
         self._is_open = True
         os.set_blocking(self.descriptor, False)
         os.set_blocking(self._write, False)
 
     def wake(self) -> None:
-        """A full pipe wakes as well. Once the pipe is closed nobody waits: a helper that comes late must not write to
-        whatever has got the descriptor's number since."""
+        """End the wait; a full pipe does, too. Once the pipe is closed nobody waits: a helper that comes late must not
+        write to whatever has got the descriptor's number since."""
         with self._lock:
             if self._is_open:
                 try:

@@ -1,4 +1,4 @@
-"""What every housekeeping process is: one job after another, as its node tells it on standard input.
+"""The base of every housekeeping process: one job after another, as its node tells it on standard input.
 
 When the node closes the socket, or dies, the process ends: at once on Linux, elsewhere when it next says or hears
 something.
@@ -20,7 +20,7 @@ RECEIVE_BYTES = 1 << 16
 
 
 class NodeGone(Exception):
-    """There is nobody left to work for."""
+    """The node has ended or closed the socket: there is nobody left to work for."""
 
 
 class Worker(ABC):
@@ -31,10 +31,10 @@ class Worker(ABC):
 
     @abstractmethod
     def carry_out(self, work: WorkId, job: object) -> Finished | Cancelled | FailedAsText:
-        """The whole job, and how it ended."""
+        """Do the whole job; return how it ended."""
 
     def run(self) -> None:
-        """Until the node is gone."""
+        """Do one job after another until the node is gone (NodeGone)."""
         while True:
             message = self._receive()
             if isinstance(message, Begin):
@@ -62,7 +62,8 @@ class Worker(ABC):
 
 
 def end_with_parent(parent: int) -> None:
-    """The signal is for a parent that dies from now on; one that was dead before is noticed by its id."""
+    """Have this process end when its parent dies. The signal comes only for a parent that dies from now on; one that
+    was dead before is noticed by its id."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -70,7 +71,7 @@ def end_with_parent(parent: int) -> None:
 
 
 def work_for_node(worker: Callable[[socket.socket], Worker], niceness: int) -> None:
-    """The main program of a worker; its only argument is the process id of the node."""
+    """Run the main program of a worker; its only argument is the process id of the node."""
     end_with_parent(int(sys.argv[1]))
     os.nice(niceness)
     with socket.socket(fileno=os.dup(0)) as channel:

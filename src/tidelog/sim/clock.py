@@ -11,8 +11,8 @@ PARTS_PER_MILLION = 1_000_000
 
 class SimClock:
     def __init__(self, wall_ms: int = START_WALL_MS, drift_ppm: int = 0) -> None:
-        """`drift_ppm`: how much faster (or, negative, slower) the wall clock runs. Whole numbers throughout, because
-        a float would round differently on another machine one day."""
+        """Set the clock. `drift_ppm`: how much faster (or, negative, slower) the wall clock runs. Whole numbers
+        throughout, because a float would round differently on another machine one day."""
         self._monotonic_ms = 0
         self._wall_base_ms = wall_ms
         self._drift_ppm = drift_ppm
@@ -27,7 +27,7 @@ class SimClock:
         return self._monotonic_ms * 1_000_000
 
     def advance(self, duration_ms: int) -> None:
-        """Time passes; the only way in which it does."""
+        """Let time pass, which it does in no other way."""
         if duration_ms < 0:
             raise ValueError(f"time does not go back: {duration_ms} ms")
         self._monotonic_ms += duration_ms
@@ -36,11 +36,11 @@ class SimClock:
         self.advance(monotonic_ms - self._monotonic_ms)
 
     def jump_wall(self, difference_ms: int) -> None:
-        """Someone sets the clock, forwards or back."""
+        """Set the wall clock forwards or back, as somebody might."""
         self._wall_base_ms += difference_ms
 
     def drift(self, drift_ppm: int) -> None:
-        """From now on the wall clock runs at this rate; it does not jump."""
+        """Let the wall clock run at another rate from now on; it does not jump."""
         before = self.wall_ms()
         self._drift_ppm = drift_ppm
         self._wall_base_ms += before - self.wall_ms()

@@ -21,9 +21,9 @@ from tidelog.sim.trace import Trace
 
 STALE_SECTORS_KEPT = 64
 UNUSED_INODES_MAX = 256
-# The kernel writes back in time even what nobody syncs; here, when a file has this many operations waiting.
+# The kernel in time writes back what nobody syncs; here that happens when a file has this many operations waiting.
 UNSYNCED_OPERATIONS_MAX = 8_192
-# One is drawn for each crash: independent coins alone would hardly ever lose, or keep, every name.
+# One likelihood is drawn for each crash: independent coins alone would hardly ever lose, or keep, every name.
 NAME_SURVIVAL = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -36,7 +36,7 @@ class DiskSettings:
     short_write_chance: float = 0.0
     # How likely a file's unwritten sectors show what lay there before instead of zeros.
     stale_chance: float = 0.3
-    # Whether that may be an intact sector of a deleted file, or is always noise.
+    # Whether these bytes may be an intact sector of a deleted file, or are always noise.
     stale_is_intact: bool = True
 
 
@@ -62,7 +62,8 @@ class SimDisk:
         return DiskSpace(self.settings.capacity_bytes, max(0, self.settings.capacity_bytes - self._used_bytes))
 
     def require_space(self, path: str) -> None:
-        """A full disk takes no new name either. Real ones often still do; nobody may rely on it."""
+        """Raise DiskFull if the disk is full: it takes no new name either. Real disks often still do; nobody may rely
+        on it."""
         if not self.space().usable_bytes:
             raise DiskFull(path, "simulated: no space left")
 
@@ -77,13 +78,13 @@ class SimDisk:
         return number
 
     def entries(self, number: int, path: str) -> dict[str, int]:
-        """The names in a directory, as seen."""
+        """Return the names in a directory, as a running process sees them."""
         if number not in self.names.seen.directories:
             raise WrongKind(path, "not a directory")
         return self.names.seen.directories[number]
 
     def find(self, entry: Entry, path: str) -> int | None:
-        """The inode that an entry names."""
+        """Return the inode that an entry names; None where there is none."""
         return self.entries(entry[0], path).get(entry[1])
 
     def existing(self, entry: Entry, path: str) -> int:
@@ -103,7 +104,8 @@ class SimDisk:
         return inode
 
     def write(self, inode: SimInode, position: int, data: bytes, path: str) -> int:
-        """As much of the data as the disk takes; short at the very byte at which it is full."""
+        """Write as much of the data as the disk takes, and return how much: short at the very byte at which it is
+        full."""
         fits = len(inode.contents.data) + self.space().usable_bytes - position
         if fits <= 0:
             raise DiskFull(path, "simulated: no space left")
@@ -122,7 +124,7 @@ class SimDisk:
 
     @contextmanager
     def _accounting(self, inode: SimInode) -> Iterator[None]:
-        """Space is taken up to the last byte written, holes below it included."""
+        """Count the space that a change of the file takes: up to the last byte written, holes below it included."""
         before = len(inode.contents.data)
         yield
         self._used_bytes += len(inode.contents.data) - before
@@ -132,8 +134,8 @@ class SimDisk:
         self.free_if_unused(inode)
 
     def free_if_unused(self, inode: SimInode) -> None:
-        """Space returns with the last name and the last handle. The inode itself stays: a crash may bring its name
-        back."""
+        """Return the space of a file that has lost its last name and its last handle. The inode itself stays: a crash
+        may bring its name back."""
         if inode.links or inode.handles:
             return
         data = inode.contents.data
@@ -145,7 +147,7 @@ class SimDisk:
             self._forget_unneeded()
 
     def _forget_unneeded(self) -> None:
-        """Drop inodes to which neither a handle nor a name leads, be it seen, durable or on its way."""
+        """Drop inodes to which neither a handle nor a name leads, whether seen, durable or unsynced."""
         needed = dict.fromkeys(self.names.seen.reachable() + self.names.durable.reachable())
         for change in self.names.unsynced:
             needed.update(dict.fromkeys(number for number in change.entries.values() if number))
@@ -153,7 +155,7 @@ class SimDisk:
         self._unused = 0
 
     def close_all(self) -> None:
-        """The process that had files open here is dead."""
+        """Close every file, because the process that had them open is dead."""
         for inode in list(self.inodes.values()):
             if inode.handles:
                 inode.handles = 0
@@ -162,8 +164,8 @@ class SimDisk:
     # Durability and the loss of it
 
     def sync(self, inode: SimInode, until: int, path: str) -> None:
-        """Operations before `until` reach the medium; or, when the sync fails, some part of them does and the rest is
-        forgotten: the pages are clean now, and no later sync will write them."""
+        """Bring the operations before `until` to the medium. When the sync fails, some part of them gets there and the
+        rest is forgotten: the pages are clean now, and no later sync will write them."""
         try:
             self.faults.check(Op.SYNC, path)
         except StorageFault as fault:
@@ -184,7 +186,7 @@ class SimDisk:
         self.names.sync(number)
 
     def lose_power(self) -> None:
-        """Files first, then names: what survives of the one says nothing about the other."""
+        """Decide what survives: files first, then names. What survives of the one says nothing about the other."""
         for inode in self.inodes.values():
             mood, survived = survivors(inode, self.random, self._stale())
             self.trace.record("survived", inode.number, mood.value, survived.size, crc32(survived.data))
@@ -211,7 +213,7 @@ class SimDisk:
         self._used_bytes = sum(len(inode.contents.data) for inode in in_use)
 
     def _stale(self) -> bytes:
-        """What an unwritten sector shows: b"" for zeros, or a piece of a file that was deleted here before."""
+        """Return what an unwritten sector shows: b"" for zeros, or a piece of a file that was deleted here before."""
         if self.random.random() >= self.settings.stale_chance:
             return b""
         if self._freed and self.settings.stale_is_intact:
@@ -219,7 +221,7 @@ class SimDisk:
         return self.random.randbytes(SECTOR_BYTES)
 
     def evict(self) -> None:
-        """The page cache is dropped: what is clean has to be read from the medium again."""
+        """Drop the page cache: clean pages have to be read from the medium again."""
         for inode in self.inodes.values():
             inode.evict()
         self._count_space()

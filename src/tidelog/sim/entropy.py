@@ -4,7 +4,8 @@ from random import Random
 
 
 def stream(seed: int, name: str) -> Random:
-    """An independent random stream. Seeding with text goes through SHA-512, so PYTHONHASHSEED has no say in it."""
+    """Return an independent random stream. Seeding with text goes through SHA-512, so PYTHONHASHSEED has no say in
+    it."""
     return Random(f"{seed}/{name}")
 
 

@@ -17,7 +17,7 @@ class Op(Enum):
     TRUNCATE = "truncate"
     SYNC = "sync"
     SYNC_DIRECTORY = "sync-directory"
-    NAMES = "names"  # making, removing, renaming, and setting their time
+    NAMES = "names"  # creating, removing and renaming, and setting the time of files
     LOOK = "look"  # stat, list, space
 
 
@@ -56,7 +56,7 @@ class Faults:
         skip: int = 0,
         times: int | None = 1,
     ) -> None:
-        """The operation fails on `under` and everything below it, after `skip` that work, `times` times."""
+        """Let the operation fail on `under` and everything below it, after `skip` that work, `times` times."""
         self.rules.append(Rule(op, under, fault, skip, times))
 
     def heal(self) -> None:
@@ -64,7 +64,7 @@ class Faults:
         self.dead = False
 
     def check(self, op: Op, path: str) -> None:
-        """Raises what the operation is to fail with."""
+        """Raise what the operation is to fail with, if anything."""
         if self.dead:
             raise IoError(path, f"simulated: the disk is dead ({op.value})")
         for rule in self.rules:

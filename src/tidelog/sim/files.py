@@ -2,7 +2,7 @@
 
     fs = SimFileSystem(SimClock(), seed=7, mounts=["/data0", "/data1"])
     fs.kill()         the process dies: handles and locks go, the page cache stays
-    fs.lose_power()   the machine does: of what was not synced any part survives (`sim.tearing`, `sim.names`)
+    fs.lose_power()   the machine dies: of what was not synced any part survives (`sim.tearing`, `sim.names`)
     fs.disk("/data0").faults.fail(Op.SYNC)      and so on: `sim.faults`, `sim.disk`
 
 After either end the same object serves the restarted process; handles of the dead one raise HandleClosed.
@@ -53,7 +53,7 @@ class SimLock:
 
 
 class WaitForbidden(AssertionError):
-    """A call that waits for the disk, where nothing may."""
+    """A call that waited for the disk where nothing may wait."""
 
 
 class SimFileSystem:
@@ -69,10 +69,10 @@ class SimFileSystem:
         self.clock = clock
         self.owner = owner
         self.trace = trace or Trace()
-        self.process = 0  # counts deaths
-        self.locks: dict[LockKey, str] = {}  # to the owner
+        self.process = 0  # how often the process has died
+        self.locks: dict[LockKey, str] = {}  # the owner of each lock
         self.forbids_waits = False
-        self._runs_jobs = False  # the helper thread's, which may wait
+        self._runs_jobs = False  # True while the helper thread's jobs run, which may wait
         self.pinned_files = 0
         self.stall_ms = 0
         self.cold_reads = 0
@@ -89,7 +89,7 @@ class SimFileSystem:
         return self._mounts.disks[mount]
 
     def kill(self) -> None:
-        """The process dies. The kernel goes on, so everything written stays; what was begun stops where it was."""
+        """Let the process die. The kernel goes on, so everything written stays; jobs under way stop where they are."""
         self.record("kill")
         self._interrupt_jobs()
         self._end_process()
@@ -109,7 +109,7 @@ class SimFileSystem:
         self._runs_jobs = False
 
     def note_wait(self, disk: SimDisk, path: str) -> None:
-        """The caller's thread stands still until the disk has answered."""
+        """Count a call in which the caller's thread stands still until the disk has answered."""
         if self.forbids_waits and not self._runs_jobs:
             raise WaitForbidden(f"{path}: synced while the caller waits")
         self.stall_ms += self.sync_duration_ms(disk)
@@ -120,7 +120,7 @@ class SimFileSystem:
         self.pinned_files = 0
 
     def rot(self, path: str, bits: Sequence[int] = (), *, random_bits: int = 0) -> list[int]:
-        """Flip these bits of the file's durable bytes, or so many that chance picks; returns which."""
+        """Flip these bits of the file's durable bytes, and `random_bits` more that chance picks; return which."""
         disk, number = self._mounts.lookup(path)
         inode = disk.inodes[number]
         chosen = [*bits, *(disk.random.randrange(len(inode.medium.data) * 8) for _ in range(random_bits))]
@@ -131,7 +131,7 @@ class SimFileSystem:
         return disk.random.randint(disk.settings.sync_ms_min, disk.settings.sync_ms_max)
 
     def next_completion_ms(self) -> int | None:
-        """When the simulation has to wake this node for a completion."""
+        """Return when the simulation has to wake this node for a completion."""
         return self._jobs.next_due_ms()
 
     def record(self, *parts: object) -> None:
@@ -253,7 +253,7 @@ class SimFileSystem:
 
     def _directory(self, path: str) -> tuple[SimDisk, int]:
         disk, number = self._mounts.lookup(path)
-        disk.entries(number, path)  # or WrongKind
+        disk.entries(number, path)  # raises WrongKind for a file
         return disk, number
 
     def lock(self, path: str) -> SimLock:
@@ -322,7 +322,7 @@ class SimFileSystem:
             file.unpin()
 
     def allow_any_order(self) -> None:
-        """The order that it has is one of any."""
+        """Do nothing: any order is allowed then, also the one that jobs have here."""
 
     def completions(self) -> list[Completion]:
         self._runs_jobs = True

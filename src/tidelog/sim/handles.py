@@ -37,7 +37,8 @@ class SimFile:
         self.check_alive()
 
     def check_alive(self) -> None:
-        """A handle dies with its process: whatever still holds it belongs to a node that is no more."""
+        """Raise HandleClosed if the process is dead: whatever still holds the handle belongs to a node that is no
+        more."""
         if self._process != self._fs.process:
             raise HandleClosed(self._path)
 
@@ -54,7 +55,7 @@ class SimFile:
         return self.read_pinned(position, size) if self.inode.is_cached(position, size) else None
 
     def read_pinned(self, position: int, size: int) -> bytes:
-        """What a range reads, which may outlive `close`."""
+        """Read for whoever holds a pin, such as a range that outlives `close`."""
         self.check_alive()
         self.disk.faults.check(Op.READ, self._path)
         if not self.inode.is_cached(position, size):
@@ -89,7 +90,7 @@ class SimFile:
         self.sync_until(self.inode.clock)
 
     def sync_until(self, until: int) -> None:
-        """Make what was done before `until` durable; after one failure, fail for ever."""
+        """Make the operations before `until` durable; after one failure, fail for ever."""
         if self._sync_fault is None:
             try:
                 self.disk.sync(self.inode, until, self._path)
@@ -131,7 +132,8 @@ class SimFile:
 
 
 class SimFileRange:
-    """Reads at send time, as sendfile does: what was truncated in between is noticed, not sent from memory."""
+    """A range of a file that is read at send time, as by sendfile: a truncation in between is noticed, and nothing is
+    sent from memory."""
 
     def __init__(self, file: SimFile, position: int, size: int) -> None:
         self._file = file

@@ -4,7 +4,7 @@ Cruel where a real reactor would be: bytes arrive cut anywhere, sends are short,
 other side may be gone before anybody hears of it.
 
     host.kill()         the process dies: the kernel resets its connections, the peers hear of it
-    host.lose_power()   the machine does: the peers hear nothing until it is back (`restart`) and denies all knowledge
+    host.lose_power()   the machine dies: the peers hear nothing until it is back (`restart`), which resets them
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ from tidelog.sim.wire import Kind, Wire
 if TYPE_CHECKING:
     from tidelog.sim.network import SimNetwork
 
-# What a client's end of a connection is called; nobody listens there.
+# The port of every client's end of a connection; nobody listens there.
 EPHEMERAL_PORT = 49_152
 
 
@@ -32,11 +32,11 @@ class Side:
     connection: ConnectionId
     incoming: Wire
     outgoing: Wire
-    port: int  # that the connection was made to
+    port: int  # the one that the connection was made to
     connected: bool = False
     muted: bool = False
-    waiting: bool = False  # `drained` is owed
-    receiver: Receiver | None = None  # not known before it is accepted
+    waiting: bool = False  # the receiver is to be told `drained`
+    receiver: Receiver | None = None  # None until the connection is accepted
     unsent: deque[FileRange] = field(default_factory=deque)
 
 
@@ -47,9 +47,9 @@ class SimHost:
         self.up = True
         self._listeners: dict[int, str] = {}
         self._sides: dict[ConnectionId, Side] = {}
-        self._forgotten: list[Side] = []  # by a power loss, their peers still in the dark
-        self._ended: dict[ConnectionId, tuple[Receiver, str]] = {}  # not told yet: `poll` is where receivers hear
-        self._acceptors: dict[str | None, Acceptor] = {}  # by listener; None: of all others
+        self._forgotten: list[Side] = []  # lost by a power loss, which their peers do not know yet
+        self._ended: dict[ConnectionId, tuple[Receiver, str]] = {}  # ends that receivers will be told of in `poll`
+        self._acceptors: dict[str | None, Acceptor] = {}  # by listener; None: for all others
 
     # The simulation's side
 
@@ -57,7 +57,7 @@ class SimHost:
         self._listeners[port] = listener
 
     def reset(self, connection: ConnectionId) -> None:
-        """The network kills a connection; both ends hear of it."""
+        """Let the network kill a connection; both ends hear of it."""
         self._reset(self._sides[connection], "reset")
 
     def kill(self) -> None:
@@ -71,7 +71,7 @@ class SimHost:
         self._forgotten += self._end_process()
 
     def restart(self) -> None:
-        """The machine is back, without a process yet: `listen` is for the new one."""
+        """Bring the machine back, without a process yet: `listen` is for the new one."""
         self.up = True
         for side in self._forgotten:
             side.outgoing.cut(self._now())
@@ -89,7 +89,7 @@ class SimHost:
 
     @property
     def is_ready(self) -> bool:
-        """Whether a poll would end its wait: something has arrived, has ended, or can be sent on."""
+        """Tell whether a poll would end its wait: something has arrived, has ended, or can be sent on."""
         sides = self._sides.values()
         return bool(self._ended) or any(self._is_due(side) or self._can_send(side) for side in sides)
 
@@ -132,7 +132,7 @@ class SimHost:
         return side.connection
 
     def approach(self, incoming: Wire, outgoing: Wire, port: int) -> None:
-        """A connection is on its way here; it is accepted, or refused, when it arrives."""
+        """Note a connection that is on its way here; it is accepted, or refused, when it arrives."""
         side = Side(self.network.new_connection(), incoming, outgoing, port)
         self._sides[side.connection] = side
 
@@ -193,12 +193,13 @@ class SimHost:
         )
 
     def _is_early(self, side: Side) -> bool:
-        """It waits in the backlog of a listener that nobody serves yet."""
+        """Tell whether the connection waits in the backlog of a listener that nobody serves yet."""
         is_new = side.incoming.items[0].kind is Kind.SYN
         return is_new and side.port in self._listeners and self._acceptor_of(side.port) is None
 
     def _hand_over(self, side: Side, received: bytearray) -> None:
-        """As many receives as the room asks for; a receiver may close its connection in between."""
+        """Hand received bytes to the receiver, in as many calls as its room asks for; it may close the connection in
+        between."""
         if received:
             self._record("received", side.connection, len(received), crc32(received))
         rest = memoryview(received)
@@ -244,7 +245,7 @@ class SimHost:
             side.receiver.drained()
 
     def _write_unsent(self, side: Side) -> None:
-        """Hand over what the wire takes, each write as short as chance will have it."""
+        """Write what the wire takes, each write as short as chance will have it."""
         while side.connected and side.unsent:
             part = side.unsent[0]
             if not part.remaining:
@@ -253,7 +254,7 @@ class SimHost:
                 return
 
     def _write(self, side: Side, part: FileRange) -> bool:
-        """One write to the socket; False when it would block, or was the connection's last."""
+        """Write once to the socket; False when that would block, or ended the connection."""
         count = side.outgoing.take(part.remaining)
         if not count:
             return False
@@ -294,7 +295,7 @@ class SimHost:
 
 
 def _read(part: FileRange, count: int) -> bytes:
-    """Empty when the file shrank or its disk failed: either way the promised bytes will not come."""
+    """Read from a range; empty when the file shrank or its disk failed: either way the promised bytes will not come."""
     try:
         return part.read(count)
     except StorageFault:

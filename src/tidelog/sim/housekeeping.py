@@ -23,7 +23,7 @@ Run = Callable[[Any, Any], JobSteps]  # the FileSystem of the worker, and the jo
 
 
 class WorkerFiles:
-    """A FileSystem as long as the worker lives."""
+    """The file system of a worker, which works as long as the worker lives."""
 
     def __init__(self, fs: SimFileSystem) -> None:
         self._fs = fs
@@ -50,7 +50,7 @@ class SimHousekeeping:
         self._run = run
         self._workers: dict[WorkId, _Worker] = {}
         self._events: list[Event] = []
-        self._undelivered: list[Event] = []  # of jobs that have no worker
+        self._undelivered: list[Event] = []  # of jobs for which no worker could be started
         self._next_work = 1
         self.refusals = 0
 
@@ -58,7 +58,7 @@ class SimHousekeeping:
 
     @property
     def is_readable(self) -> bool:
-        """What a poll of `fileno` would find, were there one."""
+        """Tell whether `fileno`, were there one, would be readable: a worker has said something."""
         return bool(self._events)
 
     @property
@@ -66,7 +66,7 @@ class SimHousekeeping:
         return list(self._workers)
 
     def step(self) -> bool:
-        """Whether there was a job to go on with."""
+        """Let one job, picked by chance, take its next step; return whether there was one."""
         if not self._workers:
             return False
         self._step(self._random.choice(list(self._workers)))

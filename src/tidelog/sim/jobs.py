@@ -11,7 +11,7 @@ from random import Random
 from tidelog.ports.errors import StorageFault
 from tidelog.ports.files import Completion, Ticket
 
-STEPS_MAX = 4  # of the longest jobs: a replacement, a new log
+STEPS_MAX = 4  # those of the longest jobs: a replacement, a new log
 Steps = Generator[None, None, None]
 
 
@@ -54,7 +54,7 @@ class Jobs:
         return min((job.due_ms for job in self._pending), default=None)
 
     def interrupt(self, random: Random) -> None:
-        """The process dies with jobs under way: each has come as far as chance will have it."""
+        """Let the process die with jobs under way: each has come as far as chance will have it."""
         for job in self._pending:
             self._interrupt(job, random.randrange(STEPS_MAX + 1))
         self._pending = []

@@ -17,7 +17,7 @@ class Mounts:
         self.disks = dict(disks)
 
     def mount_of(self, path: str) -> str:
-        """The longest mount point above the path; outside of all of them there is nothing."""
+        """Return the longest mount point above the path. NotFound outside of all of them."""
         check_path(path)
         above = [mount for mount in self.disks if path == mount or path.startswith(mount.rstrip("/") + "/")]
         if not above:
@@ -28,12 +28,12 @@ class Mounts:
         return self.disks[self.mount_of(path)]
 
     def lookup(self, path: str) -> tuple[SimDisk, int]:
-        """The disk, and the inode that is there."""
+        """Return the disk, and the inode that the path names."""
         disk = self.disk_of(path)
         return disk, disk.lookup(self._names(path), path)
 
     def entry(self, path: str) -> tuple[SimDisk, Entry]:
-        """The disk, and the entry (which may not exist) in a directory that does."""
+        """Return the disk, and the entry of the path, which need not exist, in a directory that does."""
         disk, names = self.disk_of(path), self._names(path)
         if not names:
             raise PermissionRefused(path, "is a mount point")

@@ -23,7 +23,7 @@ class NameChange:
 
     description: str
     entries: dict[Entry, int | None]
-    after: tuple[int, ...] = ()  # directories: earlier changes in them, and of their names, come first
+    after: tuple[int, ...] = ()  # directories: earlier changes in them, and of their own names, come first
 
     def touches(self, directory: int) -> bool:
         return any(entry[0] == directory for entry in self.entries)
@@ -31,7 +31,7 @@ class NameChange:
 
 @dataclass(slots=True)
 class Tree:
-    """Directories by inode number, each a dict of names. Files are only numbers here."""
+    """The directories by inode number, each a dict of names. Files are only numbers here."""
 
     directories: dict[int, dict[str, int]] = field(default_factory=lambda: {ROOT: {}})
 
@@ -47,7 +47,7 @@ class Tree:
                 names[name] = inode
 
     def reachable(self, directory: int = ROOT) -> list[int]:
-        """Every inode that a path leads to, the tree's own order."""
+        """Return every inode that a path leads to, in the tree's own order."""
         found = [directory]
         for inode in self.directories[directory].values():
             found.extend(self.reachable(inode) if inode in self.directories else [inode])
@@ -61,8 +61,8 @@ class Names:
         self.unsynced: list[NameChange] = []
 
     def add_directory(self, number: int) -> None:
-        """The inode; its name is a change like any other. An inode that no name leads to costs nothing, so it may be
-        durable at once."""
+        """Add the inode of a directory; its name is a change like any other. An inode that no name leads to costs
+        nothing, so it may be durable at once."""
         self.seen.directories[number] = {}
         self.durable.directories[number] = {}
 
@@ -71,12 +71,12 @@ class Names:
         self.unsynced.append(change)
 
     def sync(self, directory: int) -> None:
-        """Everything that touched the directory is durable now."""
+        """Make every change that touched the directory durable."""
         for change in self.take(directory):
             self.durable.apply(change)
 
     def take(self, directory: int) -> list[NameChange]:
-        """The changes that a sync of the directory covers, no longer unsynced."""
+        """Return the changes that a sync of the directory covers, which are no longer unsynced."""
         return self._take(lambda change: change.touches(directory))
 
     def lose_power(self, survives: Callable[[NameChange], bool]) -> None:
@@ -87,8 +87,8 @@ class Names:
         self.seen = self.durable.copy()
 
     def _take(self, chosen: Callable[[NameChange], bool]) -> list[NameChange]:
-        """The chosen changes and, for each, those that must come before it. Without them a file that went from a to b
-        and then to c would come back under both a and c."""
+        """Return the chosen changes and, for each, those that must come before it. Without them a file that went from a
+        to b and then to c would come back under both a and c."""
         causes = _Causes()
         taken: list[NameChange] = []
         kept: list[NameChange] = []
@@ -109,7 +109,7 @@ class Names:
 
 
 class _Causes:
-    """What the changes taken so far, latest first, require of earlier ones."""
+    """The entries and directories whose earlier changes the changes taken so far, latest first, require."""
 
     def __init__(self) -> None:
         self.entries: dict[Entry, None] = {}

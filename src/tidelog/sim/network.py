@@ -29,13 +29,13 @@ class SimNetwork:
         self._next_connection = 1
 
     def host(self, name: str) -> SimHost:
-        """The host of that name, made when it is first asked for."""
+        """Return the host of that name, made when it is first asked for."""
         if name not in self.hosts:
             self.hosts[name] = SimHost(self, name)
         return self.hosts[name]
 
     def partition(self, one: str, other: str, *, one_way: bool = False) -> None:
-        """Nothing passes from `one` to `other`; nor back, unless the partition is one-way."""
+        """Let nothing pass from `one` to `other`; nor back, unless the partition is one-way."""
         self.trace.record(self.clock.monotonic_ms(), "partition", one, other, one_way)
         self._blocked[one, other] = None
         if not one_way:
@@ -57,6 +57,6 @@ class SimNetwork:
         return connection
 
     def next_delivery_ms(self) -> int | None:
-        """When the simulation has to let some host poll again."""
+        """Return when the simulation has to let some host poll again."""
         due = [host.next_delivery_ms() for host in self.hosts.values()]
         return min((each for each in due if each is not None), default=None)

@@ -45,7 +45,7 @@ class GaveUp(Exception):
 
 
 class SimClient:
-    """One connection; the simulated network's receiver."""
+    """One connection to the node, and the Receiver of its bytes."""
 
     def __init__(self, world: "NodeWorld", port: int = PORT) -> None:
         self._world = world
@@ -76,13 +76,13 @@ class SimClient:
         self._world.client_host.send(self.connection, [data])
 
     def poll(self) -> Any:
-        """A response that has arrived, or None."""
+        """Return a response that has arrived, or None."""
         found = self._protocol.next_response()
         self._protocol.receive.release()
         return None if found is None else found.message
 
     def receive(self) -> Any:
-        """The next response; EOFError when the connection has ended instead."""
+        """Wait for the next response and return it; EOFError when the connection has ended instead."""
 
         def look() -> Any:
             message = self.poll()
@@ -101,7 +101,8 @@ class SimClient:
 
 
 class BusyClock(SimClock):
-    """Work takes time: `look_ns` for every look at the nanoseconds. So slices and turns come to their end."""
+    """A clock on which work takes time: `look_ns` for every look at the nanoseconds. So slices and turns come to their
+    end."""
 
     def __init__(self, look_ns: int) -> None:
         super().__init__()
@@ -124,17 +125,18 @@ class NodeWorld:
         trace: Trace | None = None,
         look_ns: int = 0,
     ) -> None:
-        """`disks` by mount point. `trace` hears of every operation of the disks, and may end the world at one."""
+        """Format the disks and start the node. `disks` by mount point. `trace` hears of every operation of the disks,
+        and may end the world at one."""
         self.clock = BusyClock(look_ns)
         self.fs = SimFileSystem(self.clock, seed, disks or {"/disk": DiskSettings()}, trace=trace)
         self.network = SimNetwork(self.clock, seed, network)
         self.node_host, self.client_host = self.network.host("node"), self.network.host("client")
         self.overrides = dict(overrides or {})
         self._seed = seed
-        self.lives = 0  # that the node has had, with this one
+        self.lives = 0  # how often the node was started
         self._random = stream(seed, "batch workers")
         self.node: Node | None = None
-        self.turns = 0  # that the node has had
+        self.turns = 0  # how many turns the node has had
         self._format()
         self.start()
 
@@ -170,7 +172,7 @@ class NodeWorld:
         format_log_dirs(self.fs, SimEntropy(self._seed), request, self.clock.wall_ms())
 
     def _prepare_slowly(self, _fs: object, job: BatchJob) -> JobSteps:
-        """A worker's answer comes when the seed will have it."""
+        """Do the job of a batch worker, after as many steps as the seed will have it."""
         for _ in range(self._random.randrange(PREPARATION_STEPS_MAX)):
             yield None
         return do_batch_job(job)
@@ -192,18 +194,18 @@ class NodeWorld:
             self.wait_for(lambda: self.running.phase is Phase.RUNNING or None)
 
     def stop(self) -> None:
-        """In order."""
+        """Stop the node in order."""
         self.running.begin_stop()
         self.wait_for(lambda: self.running.phase is Phase.STOPPED or None)
         self.kill()
 
     def kill(self) -> None:
-        """The process dies; what it has written stays in the page cache."""
+        """Let the process die; what it has written stays in the page cache."""
         self.node = None
         self.fs.kill()
         self.node_host.kill()
         self.batch_workers.stop()
-        self.housekeeping.stop()  # after the files: a dead worker clears nothing up
+        self.housekeeping.stop()  # after `fs.kill`: a dead worker clears nothing up
 
     def lose_power(self) -> None:
         self.node = None
@@ -219,7 +221,7 @@ class NodeWorld:
         return SimClient(self, port)
 
     def turn(self) -> None:
-        """Everybody once who has a reason to."""
+        """Give a turn to everybody who has a reason for one."""
         if self.node is not None:
             self.housekeeping.step()
             self.batch_workers.step()
@@ -236,7 +238,7 @@ class NodeWorld:
             self.fs.forbids_waits = False  # workers may wait
 
     def _wakes(self, node: Node) -> bool:
-        """As `io.run` waits: for its deadline, and for what a poll finds."""
+        """Tell whether `io.run` would end its wait: the deadline has come, or a poll finds something."""
         now_ms, deadline_ms, completion_ms = self.clock.monotonic_ms(), node.deadline_ms, self.fs.next_completion_ms()
         is_due = deadline_ms is not None and deadline_ms <= now_ms
         is_completed = completion_ms is not None and completion_ms <= now_ms

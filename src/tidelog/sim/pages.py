@@ -51,7 +51,7 @@ class Write:
 @dataclass(slots=True)
 class Truncate:
     size: int
-    written_before: int  # how far the file had bytes: those from `size` on are gone
+    written_before: int  # how far the file had bytes, of which those from `size` on are gone
 
     def apply(self, image: Image) -> None:
         image.truncate(self.size)
@@ -67,10 +67,10 @@ class SimInode:
     contents: Image = field(default_factory=Image)
     medium: Image = field(default_factory=Image)
     unsynced: list[Operation] = field(default_factory=list)
-    cached_pages: set[int] = field(default_factory=set)  # asked for membership, never iterated
+    cached_pages: set[int] = field(default_factory=set)  # asked for membership, never iterated: that depends on hashes
     handles: int = 0
     links: int = 0
-    # How many operations have ever been dropped from the front of `unsynced`: begun syncs count from here.
+    # How many operations have ever left the front of `unsynced`: the numbers of operations (`clock`) count from here.
     settled: int = 0
     synced_modified_ms: int = 0  # what a power loss leaves of `modified_ms`
 
@@ -90,24 +90,25 @@ class SimInode:
 
     @property
     def clock(self) -> int:
-        """Counts operations; a sync that begins now covers those before this number."""
+        """The number of operations so far; a sync that begins now covers those before this number."""
         return self.settled + len(self.unsynced)
 
     def settle(self, until: int) -> None:
-        """A sync succeeded: the operations before `until` are on the medium."""
+        """Bring the operations before `until` to the medium, because a sync succeeded."""
         for operation in self.take(until):
             operation.apply(self.medium)
         self.synced_modified_ms = self.modified_ms
 
     def take(self, until: int) -> list[Operation]:
-        """The operations before `until`, no longer unsynced. What becomes of them is the caller's business."""
+        """Return the operations before `until`, which are no longer unsynced. What becomes of them is the caller's
+        business."""
         count = max(0, until - self.settled)
         taken, self.unsynced = self.unsynced[:count], self.unsynced[count:]
         self.settled += count
         return taken
 
     def evict(self) -> None:
-        """The cache forgets what is clean. What a failed sync dropped is gone from sight now, too."""
+        """Forget the clean pages of the cache. What a failed sync dropped is gone from sight now, too."""
         self.contents = self.medium.copy()
         self.cached_pages = set()
         for operation in self.unsynced:
@@ -116,7 +117,7 @@ class SimInode:
                 self.mark_cached(operation.position, len(operation.data))
 
     def restart(self, survived: Image) -> None:
-        """The power came back: the medium holds what survived, and nothing else is left."""
+        """Begin anew after a power loss: the medium holds what survived, and nothing else is left."""
         self.medium = survived
         self.modified_ms = self.synced_modified_ms
         self.take(self.clock)

@@ -34,13 +34,14 @@ MOODS = tuple(Mood)
 
 
 def survivors(inode: SimInode, random: Random, stale: bytes) -> tuple[Mood, Image]:
-    """The file after a power loss. Unwritten sectors may show `stale` bytes; where that is empty, zeros."""
+    """Return the file after a power loss. Unwritten sectors may show `stale` bytes; where that is empty, zeros."""
     if not inode.unsynced:
         return Mood.ALL, inode.medium.copy()
     return tear(inode.medium, inode.unsynced, random, stale)
 
 
 def tear(medium: Image, operations: list[Operation], random: Random, stale: bytes) -> tuple[Mood, Image]:
+    """Return the mood that was drawn, and what it leaves of the operations."""
     mood = random.choice(MOODS)
     match mood:
         case Mood.NOTHING:
@@ -65,7 +66,7 @@ def _prefix(medium: Image, operations: list[Operation]) -> Image:
 
 
 def _tear_at_byte(operation: Operation, image: Image, random: Random) -> None:
-    """A write stops at any of its bytes. A truncation is one change of one number: it happened or it did not."""
+    """Let a write stop at any of its bytes. A truncation is one change of one number: it happened or it did not."""
     if isinstance(operation, Write):
         image.write(operation.position, operation.data[: random.randrange(len(operation.data))])
 
@@ -87,7 +88,7 @@ def _subset(medium: Image, operations: list[Operation], random: Random, torn: bo
 
 
 def _any_size(size: int, operations: list[Operation], random: Random) -> int:
-    """Any size the file has had since the last sync, or one on the way from one to the next."""
+    """Return any size that the file has had since the last sync, or one on the way from one to the next."""
     sizes = [size]
     for operation in operations:
         size = operation.size if isinstance(operation, Truncate) else max(size, _extent(operation)[1])
@@ -100,8 +101,8 @@ def _any_size(size: int, operations: list[Operation], random: Random) -> int:
 
 
 def _unwritten(medium: Image, operations: list[Operation], stale: bytes) -> Image:
-    """The medium with room for all that was to be written. The new room shows zeros or what lay there before; a hole
-    that nobody wrote to is zeros in any case, because no place on the disk belongs to it."""
+    """Return the medium with room for all that was to be written. The new room shows zeros or what lay there before; a
+    hole that nobody wrote to is zeros in any case, because no place on the disk belongs to it."""
     survived = medium.copy()
     known = len(survived.data)
     for operation in operations:
@@ -114,7 +115,7 @@ def _unwritten(medium: Image, operations: list[Operation], stale: bytes) -> Imag
 
 
 def _versions_kept(operations: list[Operation], random: Random) -> dict[int, int]:
-    """For each sector how many of the operations on it the medium has seen: versions do not overtake each other
+    """Return for each sector how many of the operations on it the medium has seen: versions do not overtake each other
     within a sector, as each write-back carries the whole of it."""
     versions: dict[int, int] = {}
     for operation in operations:
@@ -135,7 +136,7 @@ def _tear_sector(data: bytearray, operation: Operation, start: int, end: int, ra
 
 
 def _extent(operation: Operation) -> tuple[int, int]:
-    """The bytes that an operation changes. A truncation zeroes what it cuts; extending only changes the size."""
+    """Return the bytes that an operation changes. A truncation zeroes what it cuts; extending only changes the size."""
     if isinstance(operation, Write):
         return operation.position, operation.position + len(operation.data)
     return operation.size, max(operation.size, operation.written_before)
@@ -148,7 +149,7 @@ def _bytes_of(operation: Operation, start: int, end: int) -> bytes:
 
 
 def _sectors(operation: Operation) -> list[tuple[int, int, int]]:
-    """The sectors that an operation touches, each with the bytes of it that change."""
+    """Return the sectors that an operation touches, each with the bytes of it that change."""
     start, end = _extent(operation)
     return [
         (sector, max(start, sector * SECTOR_BYTES), min(end, (sector + 1) * SECTOR_BYTES))

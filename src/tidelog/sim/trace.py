@@ -13,7 +13,7 @@ class Trace:
         self.count = 0
 
     def record(self, *parts: object) -> None:
-        """Only values whose text is the same in every process: numbers, strings, bytes."""
+        """Add a line. Its parts must have the same text in every process: numbers, strings, bytes."""
         line = " ".join(map(str, parts))
         self._hash.update(line.encode() + b"\n")
         self.count += 1

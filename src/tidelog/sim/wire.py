@@ -46,13 +46,14 @@ class Wire:
     in_flight_bytes: int = 0
 
     def put(self, now_ms: int, kind: Kind, data: bytes = b"") -> None:
-        """Due after some delay, and not before what was put earlier: only the first item is ever looked at."""
+        """Put something on its way. It is due after some delay, and never before what was put earlier: only the first
+        item is ever looked at."""
         due_ms = now_ms + self.random.randint(self.settings.delay_ms_min, self.settings.delay_ms_max)
         self.items.append(Item(due_ms, kind, data))
         self.in_flight_bytes += len(data)
 
     def cut(self, now_ms: int) -> None:
-        """A reset overtakes everything on its way."""
+        """Reset the connection. A reset overtakes everything on its way."""
         self.items.clear()
         self.in_flight_bytes = 0
         self.put(now_ms, Kind.RST)
@@ -63,7 +64,7 @@ class Wire:
         return item
 
     def take(self, wanted: int) -> int:
-        """How many of so many bytes one write to the socket takes now; 0: it would block."""
+        """Return how many of the `wanted` bytes one write to the socket takes now; 0: it would block."""
         count = min(wanted, self.settings.send_buffer_bytes - self.in_flight_bytes)
         if count > 1 and self.random.random() < self.settings.short_write_chance:
             count = self.random.randrange(1, count)

@@ -1,7 +1,7 @@
 """The handle of one broker: its address, its directory, its log, and the ways to end it and bring it back.
 
 running --stop()--> stopped --start()--> running      in order, as SIGTERM does
-running --kill()--> stopped                           as a crash: what the node had not synced is the kernel's
+running --kill()--> stopped                           as a crash: unsynced writes are in the kernel's cache
 any --close()--> gone, with its directory
 
 The port stays the same over stop, kill and start, so that clients find the broker again.
@@ -26,17 +26,14 @@ class BrokerFailed(RuntimeError):
 
 
 def broker(overrides: Mapping[str, Setting] | None = None, /, **settings: Setting) -> "Broker":
-    """A broker that runs from `with` to the end of its block.
-
-    Settings are Kafka's, as keywords with underscores for dots (`num_partitions=3`), or by their own names in a
-    mapping (`{"num.partitions": 3}`).
-    """
+    """Return a broker that runs from `with` to the end of its block. Settings are Kafka's, as keywords with underscores
+    for dots (`num_partitions=3`), or by their own names in a mapping (`{"num.partitions": 3}`)."""
     named = {name.replace("_", "."): value for name, value in settings.items()}
     return Broker({**named, **(overrides or {})})
 
 
 class Broker:
-    """Its methods may be called from any thread."""
+    """A broker in a process of its own. Its methods may be called from any thread."""
 
     def __init__(self, settings: Mapping[str, Setting] | None = None) -> None:
         self.settings = {name: setting_text(value) for name, value in (settings or {}).items()}
@@ -56,17 +53,17 @@ class Broker:
 
     @property
     def is_running(self) -> bool:
-        """As of the last command: a node that died by itself is noticed by the next one."""
+        """Tell whether the broker ran at the last command: one that died by itself is noticed by the next command."""
         return self.pid != 0
 
     @property
     def data_directory(self) -> Path:
-        """In Kafka's own format: `tidelog log dump` and Apache's tools read it."""
+        """The log directory, in Kafka's own format: `tidelog log dump` and Apache's tools read it."""
         return self._home / "data"
 
     @property
     def log_path(self) -> Path:
-        """What the broker logged, over all its starts."""
+        """The file with what the broker logged, over all its starts."""
         return self._home / "node.log"
 
     @property
@@ -76,7 +73,7 @@ class Broker:
         return self._directory
 
     def start(self) -> None:
-        """Returns when the broker answers. Starting one that runs changes nothing."""
+        """Start the broker, and return when it answers. Starting one that runs changes nothing."""
         with self._lock:
             if self.is_running:
                 return
@@ -88,11 +85,11 @@ class Broker:
             self.port, self.pid = int(reply["port"]), int(reply["pid"])
 
     def stop(self) -> None:
-        """In order: clients are answered, logs are flushed, the next start has nothing to recover."""
+        """Stop the broker in order: clients are answered, logs are flushed, the next start has nothing to recover."""
         self._end("stop")
 
     def kill(self) -> None:
-        """As kill -9 does. The data stays, and the next start recovers it."""
+        """Kill the broker as kill -9 does. The data stays, and the next start recovers it."""
         self._end("kill")
 
     def restart(self) -> None:
@@ -101,7 +98,7 @@ class Broker:
             self.start()
 
     def close(self) -> None:
-        """Ends the node, if it runs, and removes its directory."""
+        """End the node, if it runs, and remove its directory."""
         with self._lock:
             if self._name is None:
                 return
@@ -112,7 +109,7 @@ class Broker:
                 self._name = None  # a start after this makes a new, empty broker at the same address
 
     def log_text(self) -> str:
-        """Empty as long as there is nothing to tell."""
+        """Return what the broker has logged so far."""
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def __enter__(self) -> "Broker":

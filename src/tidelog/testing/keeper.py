@@ -7,7 +7,7 @@ Commands and answers are lines of JSON on stdin and stdout. How it learns that i
 Then every node is killed and every directory removed. The other way round, a node whose keeper was killed sees the end
 of its socket, and does the same for itself (node_process.py).
 
-A node's port is held for it, so that it finds it again after a stop or a kill: nobody else is given it meanwhile.
+A node's port is held for it, so that it can have it again after a stop or a kill: nobody else is given it meanwhile.
 
 It has no threads of its own, so that forking is safe. What a node needs for its start is imported once, before the
 first fork; the rest while the first node serves, so that later ones begin with it.
@@ -40,18 +40,18 @@ Answer = dict[str, Any]
 
 
 class ParentGone(Exception):
-    """Nobody is left to keep nodes for."""
+    """The parent has ended: nobody is left to keep nodes for."""
 
 
 class Refused(Exception):
-    """Told to the parent as the answer's error."""
+    """A command that cannot be carried out; its text becomes the error of the answer."""
 
 
 @dataclass(slots=True)
 class Kept:
     directory: Path
     pid: int = 0
-    link: socket.socket | None = None  # the node's start is told over it, and its end by its closing
+    link: socket.socket | None = None  # the node reports its start over it, and closes it at its end
     holder: socket.socket | None = None  # bound to the node's port, and never listening
 
 
@@ -95,7 +95,7 @@ class Keeper:
 
     def _start(self, question: Answer) -> Answer:
         kept = self._kept[question["name"]]
-        self._end(kept, signal.SIGKILL)  # one that died by itself and was not noticed
+        self._end(kept, signal.SIGKILL)  # a node that died by itself and was not noticed
         if kept.holder is None and not question["port"]:
             kept.holder = _hold_port(question["host"])
             question["port"] = kept.holder.getsockname()[1] if kept.holder is not None else 0
@@ -153,7 +153,7 @@ class Keeper:
         return {}
 
     def _end(self, kept: Kept, how: signal.Signals) -> int:
-        """The exit code; a signal's number negated."""
+        """End the node and return its exit code; a signal's number is negated."""
         if kept.link is None:
             return 0
         kept.link.close()
@@ -172,9 +172,9 @@ class Keeper:
         return line
 
     def _wait(self, descriptor: int, timeout_s: float | None) -> bool:
-        """Whether it became readable in time. ParentGone, as soon as that is so."""
+        """Wait until the descriptor is readable; return whether it was in time. ParentGone as soon as the parent is."""
         poll = select.poll()
-        poll.register(sys.stdin.fileno(), 0)  # no events but its end
+        poll.register(sys.stdin.fileno(), 0)  # no events but the end of the pipe
         if self._parent is not None:
             poll.register(self._parent, select.POLLIN)
         poll.register(descriptor, select.POLLIN)
@@ -187,7 +187,7 @@ class Keeper:
 
 
 def _watch(parent_pid: int) -> int | None:
-    """A descriptor that is readable when the parent has ended; None where there is no such thing."""
+    """Return a descriptor that is readable when the parent has ended; None where the system has no such thing."""
     watched = None
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # an old kernel, or a sandbox that forbids it: stdin still tells
@@ -198,11 +198,9 @@ def _watch(parent_pid: int) -> int | None:
 
 
 def _hold_port(host: str) -> socket.socket | None:
-    """A socket on a free port, which the node may listen on as well; None where no second socket may have a port.
-
-    The system gives a port that is bound to nobody who asks for any free one. The node asks for it by number, and with
-    SO_REUSEADDR, which on Linux is enough beside a socket that does not listen.
-    """
+    """Return a socket on a free port, which the node may listen on as well; None where no second socket may have a
+    port. The system gives a port that is bound to nobody who asks for any free one. The node asks for it by number, and
+    with SO_REUSEADDR, which on Linux is enough beside a socket that does not listen."""
     if sys.platform != "linux":
         return None
     holder = socket.socket()
@@ -212,7 +210,7 @@ def _hold_port(host: str) -> socket.socket | None:
 
 
 def _write(line: bytes) -> None:
-    with contextlib.suppress(BrokenPipeError):  # the next read finds out
+    with contextlib.suppress(BrokenPipeError):  # the next read finds out that the parent is gone
         os.write(sys.stdout.fileno(), line)
 
 
@@ -222,7 +220,7 @@ def _end_in_order(_number: int, _frame: object) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, _end_in_order)
-    gc.freeze()  # what was imported stays; no node's collector need look at it, and copy its pages
+    gc.freeze()  # imports stay for good: no node's collector need look at them, which would copy their pages
     with contextlib.suppress(ParentGone):
         keeper = Keeper(int(sys.argv[1]))
         try:

@@ -17,7 +17,7 @@ END_S_MAX = 60
 
 
 class KeeperError(Exception):
-    """What the keeper said when it could not do what it was asked."""
+    """The keeper's reason for not doing what it was asked."""
 
 
 class KeeperProcess:
@@ -37,7 +37,8 @@ class KeeperProcess:
         return self._process.poll() is None
 
     def ask(self, command: str, **arguments: object) -> dict[str, Any]:
-        """One question at a time: a keeper serves many threads, and answers each within milliseconds."""
+        """Ask the keeper and return its answer. One question at a time: a keeper serves many threads, and answers each
+        within milliseconds."""
         with self._lock:
             self._asked += 1
             answer = self._exchange({"number": self._asked, "command": command, **arguments})
@@ -60,7 +61,7 @@ class KeeperProcess:
         raise KeeperError(f"the keeper of the test brokers ended (exit code {self._process.wait()})")
 
     def end(self) -> None:
-        """Its end of the pipe closed is all that the keeper needs; it removes what is left and exits."""
+        """End the keeper by closing the pipe; it then removes what is left and exits."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -73,7 +74,8 @@ _keeper_lock = threading.Lock()
 
 
 def keeper() -> KeeperProcess:
-    """That of this process. A forked child must not talk over its parent's pipe, and gets one of its own."""
+    """Return the keeper of this process. A forked child must not talk over its parent's pipe, and gets a keeper of its
+    own."""
     global _keeper
     if os.name != "posix":
         raise OSError("tidelog.testing needs Linux or macOS; on Windows use it inside WSL")

@@ -28,7 +28,8 @@ log = logging.getLogger("tidelog")
 
 
 def run_node(link: socket.socket, directory: Path, question: dict[str, Any]) -> Never:
-    """Never returns into the keeper's code, whatever happens: what follows there is not the node's business."""
+    """Run a node in a forked process. Never returns into the keeper's code, whatever happens: what follows there is not
+    the node's business."""
     code = FAILED
     orphaned = threading.Event()
     try:
@@ -60,7 +61,7 @@ def _redirect(log: Path) -> None:
 
 
 def _end_with_keeper(link: socket.socket, orphaned: threading.Event) -> None:
-    """A keeper that was killed removes nothing: then the node stops and clears up itself."""
+    """Stop when the keeper was killed, and have the node remove its directory: a killed keeper removes nothing."""
     link.recv(1)  # the keeper never writes: this returns when it is gone
     orphaned.set()
     os.kill(os.getpid(), signal.SIGTERM)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tidelog.testing.broker import Broker, Setting
 
-NAME_CHARACTERS_MAX = 80  # of a test's name in a topic's: Kafka allows 249 in all
+NAME_CHARACTERS_MAX = 80  # of a test's name in a topic's name: Kafka allows 249 in all
 LOG_BYTES_MAX = 20_000
 
 _log_positions = pytest.StashKey[int]()
@@ -43,7 +43,7 @@ def kafka_broker(kafka_broker_settings: "Mapping[str, Setting]") -> "Iterator[Br
 
 @pytest.fixture
 def kafka_topic_prefix(request: pytest.FixtureRequest) -> str:
-    """Of no other test, nor of another run of this one."""
+    """A prefix for names that no other test has, nor another run of this one."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", request.node.name)[:NAME_CHARACTERS_MAX].strip("-")
     return f"{name}-{uuid.uuid4().hex[:8]}-"
 
@@ -65,7 +65,7 @@ def kafka_topic(kafka_broker: "Broker", kafka_topic_prefix: str) -> Callable[...
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A test that failed shows what the broker logged while it ran."""
+    """Add what the broker logged while a test ran to its report, if it failed."""
     report = yield
     log = _log_of(getattr(item, "funcargs", {}).get("kafka_broker"))
     if log is None:
@@ -80,7 +80,8 @@ def pytest_runtest_makereport(
 
 
 def _log_of(broker: object) -> "Path | None":
-    """A project may have a fixture `kafka_broker` of its own, that has nothing to do with us."""
+    """Return the log file of our broker. None where the fixture `kafka_broker` is the project's own and has nothing to
+    do with us."""
     if broker is None:
         return None
     from tidelog.testing.broker import Broker
@@ -89,5 +90,5 @@ def _log_of(broker: object) -> "Path | None":
 
 
 def _read(log: "Path") -> bytes:
-    """A broker that a test has closed took its log with it."""
+    """Return the log; empty where a test has closed the broker, which removes its log."""
     return log.read_bytes() if log.exists() else b""

@@ -9,7 +9,7 @@ from tidelog.testing.broker import Setting, setting_text
 
 
 def create_topic(bootstrap_servers: str, name: str, partitions: int, configs: Mapping[str, Setting]) -> None:
-    """ClientError says why not, and what to do."""
+    """Create a topic. ClientError says why that is not possible, and what to do."""
     texts = {key.replace("_", "."): setting_text(value) for key, value in configs.items()}
     with Client(bootstrap_servers) as client:
         Admin(client).create_topic(NewTopic(name, partitions, configs=texts))

@@ -1,7 +1,7 @@
 """`tidelog completion`: a script for bash, zsh or fish, made from the parsers; it knows commands, options, choices.
 
 The scripts hold the words themselves: to ask us at every press of the tab key would take a tenth of a second each time.
-Only for the names of topics and groups, which nobody else knows, they do.
+Only the names of topics and groups, which nobody else knows, are asked for each time.
 """
 
 import argparse
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SHELLS = ("bash", "zsh", "fish")
 KINDS = ("topics", "groups")
-PATIENCE_MS = 1_000  # of somebody who has pressed the tab key
+PATIENCE_MS = 1_000  # somebody who has pressed the tab key waits no longer
 DESCRIPTION = """\
 Print a script that completes the commands and options of tidelog in your shell, and the names of topics and groups.
 The names themselves, one a line, are what `topics` and `groups` print, and what the scripts ask for; where no broker
@@ -61,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run_names(options: argparse.Namespace) -> int:
-    """In silence where there are none: whoever presses the tab key wants no error in the middle of a line."""
+    """Print the names, or nothing where no broker answers: whoever presses the tab key wants no error in the middle of
+    a line."""
     from tidelog.cli.cluster.connecting import bootstrap_of
     from tidelog.client.admin.admin_client import Admin
     from tidelog.client.client import Client

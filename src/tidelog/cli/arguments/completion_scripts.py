@@ -92,7 +92,8 @@ def bash(tree: CommandNode) -> str:
 
 
 def _bash_value(option: Option) -> str:
-    """Where nothing is offered bash completes files (`-o default`), unless it is told that a value is none."""
+    """Return the bash code that offers an option's values. Where nothing is offered bash completes files (`-o
+    default`), unless it is told that the value is no file."""
     if option.choices:
         return f'COMPREPLY=($(compgen -W "{" ".join(option.choices)}" -- "$cur"))'
     if option.names:
@@ -159,7 +160,7 @@ def _fish_text(text: str) -> str:
     return f"'{escaped}'"
 
 
-# What they share
+# Shared by all shells
 
 
 def _route(node: CommandNode) -> str:

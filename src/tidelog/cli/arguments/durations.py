@@ -16,7 +16,7 @@ _STEPS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
 def duration_ms(text: str) -> int:
-    """An argument's type."""
+    """Parse a duration, as an argument's type."""
     given = text.strip().lower()
     iso = _ISO.fullmatch(given)
     if iso and any(iso.groups()):
@@ -27,7 +27,7 @@ def duration_ms(text: str) -> int:
 
 
 def shown_duration(seconds: float) -> str:
-    """To its two largest units: `3d 4h`, `1m 5s`, `0.2s`."""
+    """Return a duration in its two largest units: `3d 4h`, `1m 5s`, `0.2s`."""
     if seconds < 10:
         return f"{seconds:.1f}s"
     left = round(seconds)

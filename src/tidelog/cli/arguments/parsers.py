@@ -29,7 +29,7 @@ exit codes:
 """
 JSON_HELP: Final = "one JSON object a line, for programs"
 
-# What Kafka's console consumer calls them, and what they are here.
+# Options of Kafka's console consumer, and their names here.
 KAFKA_OPTIONS: Final = {"--offset": "--from", "--timeout-ms": "--exit", "--property": "--show"}
 
 # `-10` and `-1h30m` are values; no option of ours begins with a digit.
@@ -46,7 +46,8 @@ class Parser(argparse.ArgumentParser):
         self._given: list[str] = []
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Refuse what is left over where its neighbours are known: argparse would leave it to the parser above."""
+        """Refuse words that are left over here, where the options they resemble are known: argparse would leave them to
+        the parser above."""
         self._given = list(args or ())
         found, left_over = super().parse_known_args(args, namespace)
         if left_over:
@@ -76,7 +77,7 @@ class Parser(argparse.ArgumentParser):
         self._refuse(f"there is no {kind} {value}{did_you_mean(str(value), action.choices)}", f"{kind}s")
 
     def _refuse_words(self, words: Sequence[str]) -> NoReturn:
-        """The first option among them is the mistake; what follows it was perhaps its value."""
+        """Refuse the first option among the words, which is the mistake; what follows it was perhaps its value."""
         word = next((each for each in words if each.startswith("-") and each != "-"), None)
         if word is None:
             self._refuse(f"nothing is known to do with {' '.join(words)}", "arguments")
@@ -100,7 +101,7 @@ class Parser(argparse.ArgumentParser):
         return [flag for flag in self._option_string_actions if flag.startswith("--")]
 
     def _meant_action(self, flag: str) -> str:
-        """`topics --list`, as Kafka's tools have it, is `topics list` with us."""
+        """Return a hint if an action was meant: `topics --list`, as Kafka's tools have it, is `topics list` with us."""
         commands = [each.choices for each in self._actions if isinstance(each, argparse._SubParsersAction)]
         found = nearest(flag.strip("-"), [name for names in commands for name in names])
         return f"; did you mean `{self.prog} {found[0]}`?" if found else ""
@@ -114,9 +115,9 @@ class Parser(argparse.ArgumentParser):
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Line breaks of descriptions stay; long options leave the help text some room and name their value once; commands
-    stand in one column; an argument that needs no words has none. What is overridden is private to argparse, and only
-    the looks of the help depend on it."""
+    """argparse's formatter, but: line breaks of descriptions stay; long options leave the help text some room and name
+    their value once; commands stand in one column; an argument that needs no words has none. The methods overridden are
+    private to argparse, and only the looks of the help depend on them."""
 
     def __init__(self, prog: str, indent_increment: int = 2, max_help_position: int = 30, width: int | None = None):
         super().__init__(prog, indent_increment, max_help_position, width or terminal_columns() - 2)
@@ -138,8 +139,8 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def terminal_columns() -> int:
-    """What `shutil.get_terminal_size` says. Each option of each parser asks for it, help or no help, and `shutil` would
-    import three compression libraries into every command."""
+    """Return what `shutil.get_terminal_size` would. Each option of each parser asks for it, help or no help, and
+    `shutil` would import three compression libraries into every command."""
     try:
         columns = int(os.environ["COLUMNS"])
     except (KeyError, ValueError):
@@ -160,7 +161,7 @@ def epilog(examples: str = "", exit_codes: str = EXIT_CODES) -> str:
 def add_command(
     actions: "Actions", name: str, help_text: str, *, description: str = "", examples: str = "", has_json: bool = True
 ) -> argparse.ArgumentParser:
-    """A command, or an action of one. Its description is the help text unless there is more to say."""
+    """Add a command, or an action of one. Its description is the help text unless there is more to say."""
     parser = actions.add_parser(
         name,
         help=help_text,
@@ -182,7 +183,7 @@ def add_actions(parser: argparse.ArgumentParser) -> "Actions":
 
 
 def pair(text: str) -> tuple[str, str]:
-    """`KEY=VALUE`, as an argument's type. The value may be empty and may have further `=` in it."""
+    """Parse `KEY=VALUE`, as an argument's type. The value may be empty and may have further `=` in it."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
@@ -190,7 +191,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def count(text: str) -> int:
-    """A number of things: 1 or more."""
+    """Parse a number of things, 1 or more, as an argument's type."""
     try:
         number = int(text)
     except ValueError:

@@ -18,15 +18,15 @@ PLACES: Final = (
 )
 STARTS: Final = f"{PLACES}; -10: the last ten records"
 
-# ListOffsets' own numbers for them.
+# The special timestamps by which ListOffsets knows the end and the beginning.
 END_TIMESTAMP: Final = -1
 BEGINNING_TIMESTAMP: Final = -2
 
 
 @dataclass(slots=True, frozen=True)
 class Place:
-    """An offset, or else a timestamp (or a special one) whose offset the broker has to be asked for; or else the last
-    records, so many of them."""
+    """A place in a log: an offset, or else a timestamp (or a special one) whose offset the broker has to be asked for;
+    or else the last records, so many of them."""
 
     offset: int | None = None
     timestamp_ms: int = END_TIMESTAMP
@@ -38,7 +38,7 @@ END: Final = Place(timestamp_ms=END_TIMESTAMP)
 
 
 def place(text: str) -> Place:
-    """An argument's type."""
+    """Parse a place in a log, as an argument's type."""
     named = {"beginning": BEGINNING, "earliest": BEGINNING, "end": END, "latest": END}.get(text.lower())
     if named is not None:
         return named
@@ -48,7 +48,7 @@ def place(text: str) -> Place:
 
 
 def start(text: str) -> Place:
-    """An argument's type: a place to read from, which may be the last records as well."""
+    """Parse a place to read from, which may be the last records as well, as an argument's type."""
     digits = text.removeprefix("-")
     if text.startswith("-") and digits.isascii() and digits.isdigit() and int(digits):
         return Place(last=int(digits))
@@ -59,6 +59,7 @@ def start(text: str) -> Place:
 
 
 def timestamp(text: str) -> int:
+    """Parse a time, or how long ago it was, as an argument's type; return milliseconds since 1970."""
     if text.startswith("-"):
         try:
             return int(time.time() * 1000) - duration_ms(text.removeprefix("-"))
@@ -72,7 +73,7 @@ def timestamp(text: str) -> int:
 
 
 def shown_time(timestamp_ms: int) -> str:
-    """UTC, to the millisecond; as a number where no calendar has it."""
+    """Return the time in UTC, to the millisecond; as a number where no calendar has it."""
     try:
         moment = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
     except (OverflowError, ValueError, OSError):

@@ -76,7 +76,7 @@ def _cell(text: str) -> str:
 
 
 def _epilog(node: CommandNode) -> str:
-    """The exit codes are said once, above; examples become a block of code."""
+    """Return the examples as a block of code. The exit codes are left out: they stand once at the top of the page."""
     text = node.epilog.replace(EXIT_CODES.rstrip(), "").strip()
     if not text.startswith("examples:"):
         return text

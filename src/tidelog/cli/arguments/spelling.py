@@ -1,14 +1,14 @@
-"""What somebody probably meant: the names most like one that there is not."""
+"""What somebody probably meant: the names most like one that does not exist."""
 
 from collections.abc import Iterable
 from typing import Final
 
-LIKENESS: Final = 0.6  # of difflib's ratio: two letters swapped in a word of five are nearer than this
+LIKENESS: Final = 0.6  # by difflib's ratio: two letters swapped in a word of five are nearer than this
 SHOWN: Final = 3
 
 
 def nearest(word: str, names: Iterable[str]) -> list[str]:
-    """The names most like `word`, best first: those that it abbreviates, then those that look like it."""
+    """Return the names most like `word`, best first: those that it abbreviates, then those that look like it."""
     import difflib  # only a mistake pays for it
 
     there = sorted(set(names))
@@ -19,7 +19,7 @@ def nearest(word: str, names: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """`; did you mean orders?`, to be put behind a sentence; nothing where no name is like the word."""
+    """Return `; did you mean orders?`, to be put behind a sentence; nothing where no name is like the word."""
     found = nearest(word, names)
     if not found:
         return ""

@@ -11,13 +11,13 @@ _NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def add_topics(parser: argparse.ArgumentParser) -> None:
-    """One or several; `topics_of` gets them."""
+    """Add the arguments for one or several topics; `topics_of` gets them."""
     parser.add_argument("topics", nargs="*", metavar="TOPIC", default=[], help="one or several")
     parser.add_argument("--topic", dest="named_topics", metavar="TOPIC", action="append", default=[], help=_SAME)
 
 
 def topics_of(options: argparse.Namespace) -> list[str]:
-    """Each once. WrongUsage where none is named."""
+    """Return each topic once. WrongUsage where none is named."""
     found = list(dict.fromkeys([*options.topics, *options.named_topics]))
     if not found:
         raise WrongUsage("which topic? Name one, or several parted by spaces")
@@ -25,13 +25,13 @@ def topics_of(options: argparse.Namespace) -> list[str]:
 
 
 def add_topic(parser: argparse.ArgumentParser) -> None:
-    """A single one; `topic_of` gets it."""
+    """Add the arguments for a single topic; `topic_of` gets it."""
     parser.add_argument("topic", nargs="?", metavar="TOPIC")
     parser.add_argument("--topic", dest="named_topic", metavar="TOPIC", help=_SAME)
 
 
 def topic_of(options: argparse.Namespace) -> str:
-    """WrongUsage where none is named, or two."""
+    """Return the topic. WrongUsage where none is named, or two."""
     found = [each for each in (options.topic, options.named_topic) if each is not None]
     if len(found) != 1:
         raise WrongUsage("which topic? Name one" if not found else f"one topic, please: {' or '.join(found)}?")
@@ -39,7 +39,8 @@ def topic_of(options: argparse.Namespace) -> str:
 
 
 def check_names(names: list[str], to_read: str) -> None:
-    """WrongUsage for what can not be the name of a topic, with what was probably meant; `to_read` is the command."""
+    """Raise WrongUsage for what cannot be the name of a topic, with what was probably meant; `to_read` is the
+    command."""
     for name in names:
         if "," in name:
             raise WrongUsage(f"several topics are parted by spaces: `{to_read} {' '.join(name.split(','))}`")

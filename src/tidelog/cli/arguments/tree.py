@@ -9,19 +9,19 @@ from typing import Final
 from tidelog.cli.commands import NAMES, build_parser
 
 FILE_METAVARS: Final = ("FILE", "DIR", "DIRECTORY")
-# What the values of an option or argument are names of, that a cluster can be asked for. `TOPIC[:0,1]` is one too.
+# Metavars of options and arguments whose values are names that a cluster can be asked for. `TOPIC[:0,1]` is one too.
 KINDS: Final = {"TOPIC": "topics", "GROUP": "groups"}
-MADE_HERE: Final = (("topics", "create"),)  # a name that is there already would be wrong
+MADE_HERE: Final = (("topics", "create"),)  # commands in which an existing name would be wrong
 
 
 @dataclass(slots=True)
 class Option:
     flags: tuple[str, ...]
-    value: str  # how its value is called; empty for a switch
+    value: str  # what its value is called; empty for a switch
     help: str
     choices: tuple[str, ...] = ()
     required: bool = False
-    is_new: bool = False  # its value names what is to be made
+    is_new: bool = False  # its value is the name of something to create
 
     @property
     def takes_file(self) -> bool:
@@ -29,7 +29,7 @@ class Option:
 
     @property
     def names(self) -> str:
-        """`topics` or `groups`, where its value is the name of one that is there; else empty."""
+        """`topics` or `groups`, where the option's value is the name of one that exists; else empty."""
         if self.is_new:
             return ""
         by_flag = self.flags[-1].removeprefix("--").upper() if self.value == "NAME" else self.value

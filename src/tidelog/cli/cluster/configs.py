@@ -130,15 +130,17 @@ def run_unset(options: argparse.Namespace) -> int:
 
 
 def _checked(admin: Admin, kind: ResourceType, name: str) -> Admin:
-    """A wrong name of a topic is said at once; a change of it would be tried again for a minute."""
+    """Return the admin client, after checking that the topic exists: a wrong name is said at once, while a change of it
+    would be tried again for a minute."""
     if kind is ResourceType.TOPIC:
         admin.describe_topic(name)
     return admin
 
 
 def check_known(admin: Admin, kind: ResourceType, name: str, keys: Sequence[str]) -> None:
-    """Before settings are unset: a broker, like Apache's, takes any name for one that is not set, and a misspelled one
-    would seem done. What the broker lists is known, whatever it is: another version's can be taken out."""
+    """Refuse to unset a setting that does not exist: a broker, like Apache's, takes any name for one that is not set,
+    and a misspelled one would seem done. A setting that the broker lists is known, whatever it is: one of another
+    version can be taken out."""
     known = {ResourceType.TOPIC: TOPIC, ResourceType.GROUP: GROUP}.get(kind, BROKER)
     doubtful = [key for key in keys if (broker_setting(key) if known is BROKER else known.get(key)) is None]
     listed = admin.describe_configs(kind, name, doubtful) if doubtful else {}

@@ -49,7 +49,7 @@ def bootstrap_of(options: argparse.Namespace) -> str:
 
 @contextlib.contextmanager
 def connected(options: argparse.Namespace) -> Iterator[Client]:
-    """A client of the cluster. Whatever it refuses ends the command, with the reason and the next step."""
+    """Yield a client of the cluster. Whatever it refuses ends the command, with the reason and the next step."""
     try:
         client = Client(bootstrap_of(options))
     except ValueError as error:
@@ -67,10 +67,10 @@ def connected(options: argparse.Namespace) -> Iterator[Client]:
 
 
 def explained(client: Client, error: ClientError) -> ClientError:
-    """The error, where it says that a topic or group is not there, with the names of those that look like it."""
+    """Return the error; where it says that a topic or group does not exist, with names that look like it."""
     named = _NAMED.search(error.asked)
     if error.code in _NOT_THERE and named is not None and "did you mean" not in error.step:
-        with contextlib.suppress(ClientError):  # of the two errors the first is the one to be told
+        with contextlib.suppress(ClientError):  # of the two errors the first is the one to report
             hint = did_you_mean(named[2], _names(client, named[1]))
             error.step = f"{hint.removeprefix('; ')} Otherwise {error.step}" if hint else error.step
     return error
@@ -79,14 +79,14 @@ def explained(client: Client, error: ClientError) -> ClientError:
 def _names(client: Client, kind: str) -> list[str]:
     from tidelog.client.admin.admin_client import (
         Admin,
-    )  # `consume` and `produce` do without it, unless something is wrong
+    )  # imported here: `consume` and `produce` need it only for an error
 
     admin = Admin(client)
     return [each.name for each in admin.list_topics()] if kind == "topic" else [g.group_id for g in admin.list_groups()]
 
 
 def confirmed(question: str, options: argparse.Namespace) -> None:
-    """Ask before something is gone for good, but only somebody who can answer: a script has meant it."""
+    """Ask before something is gone for good, but only somebody at a terminal: a script has meant it."""
     if options.yes or not sys.stdin.isatty():
         return
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)

@@ -11,11 +11,10 @@ TERMINATED: Final = 143  # as a shell counts a process that was ended by SIGTERM
 
 @contextmanager
 def ended_in_order() -> Iterator[Callable[[], bool]]:
-    """Yield a function that says whether SIGTERM has come: whoever reads on asks it between two records, and then ends
-    as at any other end. At the end of the block the command leaves by SystemExit with the code of SIGTERM.
-
-    A second SIGTERM does not wait. Python lets only the main thread have a say in signals; elsewhere none is heard of.
-    """
+    """Yield a function that says whether SIGTERM has come: a command that reads on asks it between two records, and
+    then ends as at any other end. At the end of the block the command leaves by SystemExit with the code of SIGTERM. A
+    second SIGTERM does not wait. Python handles signals in the main thread only; in any other thread the function never
+    says so."""
     asked = threading.Event()
 
     def ask(*_: object) -> None:

@@ -126,7 +126,7 @@ def _read(
         raise WrongUsage("the coordinator decides over partitions: --group and --partition do not go together")
     topics = ChosenTopics(client, options)
     if options.group is not None:
-        from tidelog.cli.consume.group import GroupReader  # the messages of groups: only for those who need them
+        from tidelog.cli.consume.group import GroupReader  # imports the messages of groups, which few need
 
         GroupReader(client, options, _isolation(options), output, topics, is_ending).run(write)
         return
@@ -192,8 +192,8 @@ def _partitions(consumer: Consumer, topics: Iterable[str], chosen: Sequence[int]
 
 
 def _within_end(consumer: Consumer, partitions: list[TopicPartition], start: Place) -> list[TopicPartition]:
-    """The partitions that reach as far as an offset that was asked for. A read up to the end would give nothing of the
-    others and not say why; a read that waits is refused by the broker."""
+    """Return the partitions that reach as far as an offset that was asked for. A read up to the end would give nothing
+    of the others and not say why; a read that waits is refused by the broker."""
     if start.offset is None:
         return partitions
     ends = consumer.end_offsets(partitions)
@@ -208,7 +208,8 @@ def _within_end(consumer: Consumer, partitions: list[TopicPartition], start: Pla
 
 
 def _read_too(consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
-    """From the beginning: a topic that was made while we waited has nothing older than that."""
+    """Read these partitions as well, from the beginning: a topic that was created while we waited has nothing older
+    than that."""
     before = {each: consumer.position(each) for each in consumer.assignment}
     consumer.assign({**before, **dict.fromkeys(partitions, EARLIEST)})
 
@@ -223,7 +224,7 @@ def assign(consumer: Consumer, partitions: list[TopicPartition], start: Place) -
 
 
 def _limited(records: Iterator[ConsumerRecord], most: int | None) -> Iterator[ConsumerRecord]:
-    """Not by islice, which would fetch once more than it needs."""
+    """Yield at most so many records. Not by islice, which would fetch once more than it needs."""
     for taken, record in enumerate(records, 1):
         yield record
         if taken == most:

@@ -33,13 +33,13 @@ class GroupReader:
         topics: ChosenTopics,
         is_ending: Callable[[], bool],
     ) -> None:
-        """`is_ending`: asked between two records, and between two polls."""
+        """Prepare to join. `is_ending` is asked between two records, and between two polls."""
         self._client = client
         self._topics = topics
         self._options = options
         self._output = output
         self._is_ending = is_ending
-        self._done: dict[TopicPartition, int] = {}  # the next offset of each, not committed yet
+        self._done: dict[TopicPartition, int] = {}  # the next offset of each partition, not committed yet
         self._commit_at_ms = client.now_ms() + COMMIT_MS
         self._consumer = GroupConsumer(
             client,
@@ -84,7 +84,8 @@ class GroupReader:
                     return
 
     def _has_its_share(self) -> bool:
-        """The coordinator takes its time to assign: a member that has nothing may yet get something. It knows."""
+        """Tell whether the group is stable and this member has its share: the coordinator takes its time to assign, so
+        a member that has nothing may yet get something."""
         if not self._consumer.is_settled:
             return False
         group = Admin(self._client).describe_group(self._options.group)
@@ -101,14 +102,15 @@ class GroupReader:
             self._commit()
 
     def _commit(self) -> None:
-        """Of what is still ours: the rest was committed when it went, or is another's to read again."""
+        """Commit the offsets of partitions that are still ours: the others were committed when they went, or are
+        another member's to read again."""
         done, self._done = self._done, {}
         owned = {place: offset for place, offset in done.items() if place in self._consumer.assignment}
         self._consumer.commit(owned)
 
 
 def _start(options: argparse.Namespace) -> int:
-    """Where the group has no offset yet."""
+    """Return where to begin in partitions of which the group has committed nothing."""
     start = options.start or (BEGINNING if options.exit else END)
     if start not in (BEGINNING, END):
         raise WrongUsage("--from is beginning or end with --group: it counts where the group has committed nothing")

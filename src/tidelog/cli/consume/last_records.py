@@ -19,8 +19,8 @@ WIDER: Final = 4  # how much farther back the next try begins
 
 
 def last_records(consumer: Consumer, partitions: Iterable[TopicPartition], count: int) -> list[ConsumerRecord]:
-    """The last `count` records, oldest first. The consumer is assigned the partitions afterwards, each at the end up to
-    which it was read, so that a poll gives what comes next."""
+    """Return the last `count` records, oldest first. The consumer is assigned the partitions afterwards, each at the
+    end up to which it was read, so that a poll gives what comes next."""
     listed = list(partitions)
     beginnings, ends = consumer.beginning_offsets(listed), consumer.end_offsets(listed)
     found = [_last_of(consumer, place, beginnings[place], ends[place], count) for place in listed]
@@ -29,8 +29,8 @@ def last_records(consumer: Consumer, partitions: Iterable[TopicPartition], count
 
 
 def newest(partitions: Iterable[list[ConsumerRecord]], count: int) -> list[ConsumerRecord]:
-    """The newest of several partitions, oldest first. Within a partition the order of the log stays, whatever the
-    timestamps say: a record counts as no older than those before it."""
+    """Return the newest records of several partitions, oldest first. Within a partition the order of the log stays,
+    whatever the timestamps say: a record counts as no older than those before it."""
     dated: list[tuple[int, ConsumerRecord]] = []
     for records in partitions:
         dated += zip(accumulate((record.timestamp for record in records), max), records, strict=True)

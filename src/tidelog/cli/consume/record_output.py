@@ -4,8 +4,8 @@
     hex    the same with key and value in hexadecimal digits
     json   an object a line, with everything; bytes that are not UTF-8 as {"base64": ...}; `produce` reads it back
 
-What anybody wrote into a record must not move the cursor of whoever looks at it: on a terminal, control characters are
-escaped. Into a pipe or a file goes what was written, byte for byte.
+A record may hold anything, and must not move the cursor of whoever looks at it: on a terminal, control characters are
+escaped. A pipe or a file gets what was written, byte for byte.
 """
 
 import argparse
@@ -22,7 +22,7 @@ NULL: Final = b"null"
 
 
 def writer_of(kind: str, fields: Sequence[str], separator: bytes, *, is_terminal: bool) -> Line:
-    """From a record to its line, with the end of line."""
+    """Return the function that makes a record its line, with the end of line."""
     if kind == "json":
         return json_line
     form = _hex if kind == "hex" else _shown if is_terminal else _raw
@@ -88,7 +88,7 @@ FIELDS: Final = tuple(_FIELDS)
 
 
 def fields(text: str) -> list[str]:
-    """An argument's type: names with commas between."""
+    """Parse names with commas between, as an argument's type."""
     names = [name.strip() for name in text.split(",")]
     unknown = [name for name in names if name not in _FIELDS]
     if unknown:

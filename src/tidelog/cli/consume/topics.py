@@ -13,7 +13,7 @@ from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
 from tidelog.coordinator.group.subscription_regex import InvalidRegex, compile_regex, matching_topics
 
-LOOK_MS: Final = 3_000  # between two looks for topics that were made meanwhile
+LOOK_MS: Final = 3_000  # between two looks for topics that were created meanwhile
 
 
 class ChosenTopics:
@@ -29,7 +29,7 @@ class ChosenTopics:
             raise WrongUsage(f"--include {self._include}: {error}; it is read as RE2 reads it") from error
         check_names(named, "tidelog consume")
         for name in named:
-            client.topic(name)  # a wrong name is said at once, also where a group would wait for it to be made
+            client.topic(name)  # a wrong name is an error at once, also where a group would wait for the topic
         self.names = list(dict.fromkeys([*named, *self._matching()]))
         self._look_at_ms = client.now_ms() + LOOK_MS
         if not self.names:
@@ -38,7 +38,8 @@ class ChosenTopics:
             warn(f"no topic matches {self._include} yet; waiting for one")
 
     def new(self) -> Sequence[str]:
-        """Topics that match and were not there before; looked for now and then, however often it is called."""
+        """Return the topics that match and were not there before. The cluster is asked only every LOOK_MS, however
+        often this is called."""
         if self._matcher is None or self._client.now_ms() < self._look_at_ms:
             return ()
         self._look_at_ms = self._client.now_ms() + LOOK_MS

@@ -52,7 +52,7 @@ COLUMNS = {
     "catch_up": catch_up,
     "client_id": text,
 }
-RATES = ("consumed_per_s", "produced_per_s", "catch_up")  # known after the second look
+RATES = ("consumed_per_s", "produced_per_s", "catch_up")  # shown after the second look
 
 
 def add_lag(actions: "Actions") -> None:
@@ -93,7 +93,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def interval_of(options: argparse.Namespace) -> int:
-    """In milliseconds; 0: there is no second look. A program that asks for no rates does not wait for them."""
+    """Return the milliseconds between two looks; 0: there is no second look. A program that asks for no rates does not
+    wait for them."""
     if options.interval is not None:
         if options.watch and not options.interval:
             raise WrongUsage("--watch needs time between two looks: leave --interval out, or give it one")

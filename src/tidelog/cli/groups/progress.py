@@ -23,7 +23,7 @@ NEVER_EVEN = "never: production is as fast"
 
 @dataclass(slots=True)
 class Progress:
-    """`end` None: the topic is gone. `committed` None: nothing is committed."""
+    """How far a group is in one partition. `end` None: the topic is gone. `committed` None: nothing is committed."""
 
     partition: TopicPartition
     committed: int | None
@@ -37,7 +37,7 @@ class Progress:
 
 
 def progress(admin: Admin, group: GroupDescription, topics: Sequence[str] = ()) -> list[Progress]:
-    """Of every partition that the group has committed to or that one of its members reads."""
+    """Return the progress in every partition that the group has committed to or that one of its members reads."""
     committed = admin.list_group_offsets(group.group_id)
     readers = {topic_partition: member for member in group.members for topic_partition in member.assignment}
     topic_partitions = sorted(
@@ -57,7 +57,7 @@ def progress(admin: Admin, group: GroupDescription, topics: Sequence[str] = ()) 
 
 
 def end_offsets(admin: Admin, topic_partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """Those of topics that are gone are left out."""
+    """Return the ends of the partitions. Those of topics that are gone are left out."""
     found = admin.list_offsets(dict.fromkeys(topic_partitions, OffsetSpec.LATEST)) if topic_partitions else {}
     return {
         topic_partition: each.offset for topic_partition, each in found.items() if not isinstance(each, ClientError)
@@ -65,7 +65,8 @@ def end_offsets(admin: Admin, topic_partitions: Sequence[TopicPartition]) -> dic
 
 
 def lag_row(group_id: str, now: Progress, before: Progress | None, seconds: float) -> dict[str, Any]:
-    """`before`, so many seconds ago, gives the rates; None: they are not known."""
+    """Return the row of one partition. The rates come from `before`, which is `seconds` old; None: they are not
+    known."""
     consumed = _rate(before.committed if before else None, now.committed, seconds)
     produced = _rate(before.end if before else None, now.end, seconds)
     remaining_s, text = catch_up(now.lag, consumed, produced)
@@ -86,7 +87,7 @@ def lag_row(group_id: str, now: Progress, before: Progress | None, seconds: floa
 
 
 def total_row(group_id: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The whole group: it has caught up when its last partition has."""
+    """Return the row of the whole group, which has caught up when its last partition has."""
     lags = [row["lag"] for row in rows if row["lag"] is not None]
     waits = [row["catch_up_s"] for row in rows if row["lag"]]
     is_known = bool(rows) and rows[0]["consumed_per_s"] is not None
@@ -104,7 +105,7 @@ def total_row(group_id: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 
 def catch_up(lag: int | None, consumed: float | None, produced: float | None) -> tuple[float | None, str | None]:
-    """Seconds, and in words. None: that can not be told."""
+    """Return how long it takes to catch up, in seconds and in words. None: that cannot be told."""
     if lag is None:
         return None, None
     if lag == 0:

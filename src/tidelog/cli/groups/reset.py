@@ -108,7 +108,7 @@ def _plan(admin: Admin, given: Mapping[TopicPartition, int] | None, options: arg
 
 
 def _is_live(admin: Admin, group_id: str) -> bool:
-    """A group that is not there yet has nobody in it: the reset makes it."""
+    """Tell whether the group has members. A group that does not exist yet has none: the reset creates it."""
     outcome = admin.describe_groups([group_id])[group_id]
     if isinstance(outcome, ClientError):
         if outcome.code is ErrorCode.GROUP_ID_NOT_FOUND:
@@ -141,7 +141,8 @@ def _show(plan: Sequence[Plan], options: argparse.Namespace) -> None:
 
 
 def read_plan(path: str) -> dict[TopicPartition, int]:
-    """Lines of topic, partition, offset; or with the group in front, as Kafka's tool writes them for several."""
+    """Read lines of topic, partition, offset; or with the group in front, as Kafka's tool writes them for several
+    groups."""
     found = {}
     try:
         with Path(path).open(newline="") as file:

@@ -1,7 +1,7 @@
 """Where each partition of a group is to go on: the arithmetic behind `groups reset-offsets`.
 
-An offset that the log has not got becomes the nearest that it has: a group that goes on before the beginning or behind
-the end would only find out later, and be reset by a policy that nobody chose.
+An offset that the log does not have becomes the nearest that it has: a group that goes on before the beginning or
+behind the end would only find out later, and be reset by a policy that nobody chose.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Plan:
 
 
 class Ranges:
-    """Where logs begin and end, looked up once for all partitions."""
+    """The beginnings and ends of logs, looked up once for all partitions."""
 
     def __init__(self, admin: Admin, topic_partitions: Sequence[TopicPartition]) -> None:
         self._admin = admin
@@ -43,7 +43,7 @@ class Ranges:
         self._found: dict[int, dict[TopicPartition, int]] = {}
 
     def at(self, when: int, topic_partition: TopicPartition) -> int:
-        """The offset at a time or special place; -1 where there is none."""
+        """Return the offset at a time or an OffsetSpec; -1 where there is none."""
         if when not in self._found:
             outcomes = self._admin.list_offsets(dict.fromkeys(self._topic_partitions, when))
             for each in outcomes.values():

@@ -18,7 +18,8 @@ class TopicScope(NamedTuple):
 
 
 def topic_scope(text: str) -> TopicScope:
-    """An argument's type. A topic's name has no colon in it."""
+    """Parse a topic, or a topic and some of its partitions, as an argument's type. A topic's name has no colon in
+    it."""
     topic, colon, listed = text.partition(":")
     try:
         indexes = tuple(int(each) for each in listed.split(",")) if colon else None
@@ -30,7 +31,7 @@ def topic_scope(text: str) -> TopicScope:
 
 
 def one_partition(text: str) -> TopicPartition:
-    """An argument's type."""
+    """Parse a single partition, as an argument's type."""
     topic, indexes = topic_scope(text)
     if indexes is None or len(indexes) != 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not one partition, like orders:0")
@@ -42,7 +43,7 @@ def partitions_of(admin: Admin, scopes: Sequence[TopicScope]) -> list[TopicParti
 
 
 def committed_in(admin: Admin, group_id: str, scopes: Sequence[TopicScope], *, is_all: bool) -> list[TopicPartition]:
-    """Those of a group's partitions that are meant; of deleted topics too."""
+    """Return the partitions in scope that the group has committed to; those of deleted topics too."""
     if is_all == bool(scopes):
         raise WrongUsage(f"say which: --topic {SCOPE}, or --all-topics")
     committed = sorted(admin.list_group_offsets(group_id))

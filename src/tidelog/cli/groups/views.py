@@ -97,7 +97,8 @@ def run_list(options: argparse.Namespace) -> int:
 
 
 def _member_count(outcome: GroupDescription | ClientError) -> int | None:
-    """Not of kinds that are described in other ways, nor of one that went away in between."""
+    """Return the number of members; None for a kind of group that is described in other ways, or one that went away in
+    between."""
     return None if isinstance(outcome, ClientError) else len(outcome.members)
 
 
@@ -168,7 +169,7 @@ def _member(member: GroupMember) -> dict[str, Any]:
 
 
 def shown_partitions(partitions: Sequence[TopicPartition]) -> str:
-    """`orders:0-3,7 payments:0`: runs are shortened."""
+    """Return partitions as `orders:0-3,7 payments:0`: runs are shortened."""
     topics: dict[str, list[int]] = {}
     for each in sorted(partitions):
         topics.setdefault(each.topic, []).append(each.partition)

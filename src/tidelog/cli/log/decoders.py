@@ -47,7 +47,8 @@ def _coordinator_decoder(types: RecordTypesById) -> Decoder:
 
 
 def _with_subscriptions(value: object) -> object:
-    """A classic group keeps what its members told each other as bytes; of consumers it is known what they mean."""
+    """Decode the subscriptions and assignments in the record of a classic group, which are bytes to the coordinator.
+    Those of consumers have a known form."""
     if not isinstance(value, GroupMetadataValue) or value.protocol_type != CONSUMER_PROTOCOL:
         return value
     plain = message_to_plain(value)
@@ -58,8 +59,8 @@ def _with_subscriptions(value: object) -> object:
 
 
 def _decoded(cls: type, embedded: Buffer) -> object:
-    """A newer version is read as the newest known; what can not be decoded stays as it is: the coordinator does not
-    look at it either."""
+    """Decode an embedded message. A newer version is read as the newest known; what cannot be decoded stays as it is:
+    the coordinator does not look at it either."""
     try:
         version = min(read_prefix(embedded), schema_of(cls).versions.highest)
         return to_plain(decode(cls, embedded, version, PREFIX_BYTES)[0])
@@ -83,7 +84,7 @@ _BOOTSTRAP_SNAPSHOT: Final = "/bootstrap.checkpoint"
 
 
 def decoder_for(path: str) -> Decoder | None:
-    """The decoder of the internal topic in whose directory the file lies."""
+    """Return the decoder of the internal topic in whose directory the file lies."""
     if path.endswith(_BOOTSTRAP_SNAPSHOT):
         return decode_metadata
     topic = path.rpartition("/")[0].rpartition("/")[2].rpartition("-")[0]

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _warn_of_brokers(fs: FileSystem, paths: list[str]) -> None:
-    """On standard error: what a running broker is just writing may be shown half."""
+    """Warn on standard error of a running broker: what it is just writing may be shown half."""
     for directory in dict.fromkeys(parent_of(path) for path in paths):
         running = running_broker(fs, directory)
         if running is not None:
@@ -92,7 +92,7 @@ def _paths(fs: FileSystem, given: list[str]) -> Iterator[str]:
 
 
 def _dump_one(fs: FileSystem, path: str, options: argparse.Namespace, output: Output) -> bool:
-    """Whether something was wrong."""
+    """Show one file; return whether something was wrong with it."""
     decoder: Decoder | None = DECODERS[options.decoder] if options.decoder else decoder_for(path)
     found_problem = False
     output.begin_file(path)
@@ -121,7 +121,7 @@ class JsonLines:
         self._write({**where, "position": finding.position, "reason": finding.reason})
 
     def end_file(self) -> None:
-        """Nothing waits: each line was written when it came."""
+        """Do nothing: each line was written when it came."""
 
     def _write(self, line: dict[str, object]) -> None:
         sys.stdout.write(json.dumps(line) + "\n")

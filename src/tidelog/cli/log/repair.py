@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def locked(fs: FileSystem, directory: str) -> Iterator[None]:
-    """No broker starts meanwhile."""
+    """Hold the lock of the directory, so that no broker starts meanwhile."""
     lock = fs.lock(join(directory, LOCK_NAME))
     try:
         yield

@@ -16,7 +16,7 @@ from tidelog.storage.inspect.verify import Progress
 
 
 class Report(ABC):
-    """Counts everything that comes by; how it is shown is the kinds' own."""
+    """The counts of everything that was verified; subclasses say how it is shown."""
 
     def __init__(self) -> None:
         self.errors = 0
@@ -51,15 +51,15 @@ class Report(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """No more items come, be it that something failed."""
+        """Release what is open: no more items come, perhaps because something failed."""
 
     @abstractmethod
     def conclude(self) -> None:
-        """All items have come."""
+        """Show the result, when all items have come."""
 
 
 class TextReport(Report):
-    """Findings as they come, on a terminal above a bar that moves, and one line at the end."""
+    """A report for people: findings as they come, on a terminal above a bar that moves, and one line at the end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class TextReport(Report):
         print_finding(self._console, finding)
 
     def show_summary(self, summary: LogSummary) -> None:
-        """Nothing: a directory has thousands of logs, and what is well is not worth a line each."""
+        """Show nothing: a directory has thousands of logs, and those that are well are not worth a line each."""
 
     def show_progress(self, progress: Progress) -> None:
         name = escape(progress.path.rpartition("/")[2])
@@ -122,10 +122,10 @@ class JsonReport(Report):
         )
 
     def show_progress(self, progress: Progress) -> None:
-        """Nothing: a program waits for the end."""
+        """Show nothing: a program waits for the end."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
     def conclude(self) -> None:
         _write("summary", errors=self.errors, warnings=self.warnings, logs=self.logs, size_bytes=self.size_bytes)

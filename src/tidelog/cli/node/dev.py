@@ -150,7 +150,7 @@ def _welcome(runner: "Runner", config: "BrokerConfig", options: argparse.Namespa
 
 
 def data_text(config: "BrokerConfig", options: argparse.Namespace, directory: str) -> str:
-    """Where the data is; an override of log.dirs wins over the other options."""
+    """Return where the data is; an override of log.dirs wins over the other options."""
     if config.log_dirs != (directory,):
         return ", ".join(config.log_dirs)
     return "nowhere: it is gone when this stops (--ephemeral)" if options.ephemeral else options.dir

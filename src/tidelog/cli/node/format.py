@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_unserved(config: BrokerConfig, options: argparse.Namespace) -> None:
-    """What `tidelog start` would refuse is said before a directory is marked for good."""
+    """Refuse what `tidelog start` would refuse, before a directory is marked for good."""
     voters: tuple[str, ...] = config.get(quorum_settings.CONTROLLER_QUORUM_VOTERS)
     dynamic = [each for each in (options.initial_controllers or "").split(",") if each.strip()]
     if len(voters) > 1:
@@ -136,7 +136,7 @@ def _request(config: BrokerConfig, options: argparse.Namespace) -> FormatRequest
 
 
 def _controller_endpoint(config: BrokerConfig) -> VoterEndpoint:
-    """Where other nodes find this node's controller, as the file says it."""
+    """Return the address at which other nodes find this node's controller, as the file says it."""
     plan, name = config.listener_plan, controller_listener(config)
     for listener in (*(plan.advertised or ()), *plan.listeners):
         if listener.name == name:

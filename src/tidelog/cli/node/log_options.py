@@ -21,7 +21,8 @@ def add_log_options(parser: argparse.ArgumentParser) -> None:
 
 
 def early_warnings(options: argparse.Namespace) -> Callable[[str], None]:
-    """What tells a warning before the node is there: in plain words, or as a line of the log where that is JSON."""
+    """Return what reports a warning before the node is there: in plain words, or as a line of the log where that is
+    JSON."""
     if not options.json_logs:
         return warn
     import logging

@@ -70,7 +70,8 @@ def run_node(
     busy_port: str = BUSY_PORT,
     read_config: Callable[[], BrokerConfig] | None = None,
 ) -> int:
-    """Until it is stopped. CommandFailed where it can not start. `read_config` is asked again on SIGHUP."""
+    """Run a node until it is stopped; return the exit code. CommandFailed where it cannot start. `read_config` is
+    called again on SIGHUP."""
     set_up_logging(json_logs, log_level)
     runner = start_node(config, busy_port, read_config)
     try:
@@ -86,7 +87,7 @@ def run_node(
 
 
 def start_node(config: BrokerConfig, busy_port: str, read_config: Callable[[], BrokerConfig] | None = None) -> Runner:
-    """A node that serves, or was stopped before it did. CommandFailed says why it can not, in words."""
+    """Return a node that serves, or was stopped before it did. CommandFailed says why it cannot, in words."""
     raise_descriptor_limit()
     runner = Runner(config, read_config)
     stop_on_signals(runner.stop)
@@ -115,7 +116,7 @@ def start_node(config: BrokerConfig, busy_port: str, read_config: Callable[[], B
 
 
 def _next_step(error: Exception) -> str:
-    """What an operator does about a small file that can not be believed."""
+    """Return what an operator does about a small file that cannot be believed, or about missing descriptors."""
     if isinstance(error, TooManyOpenFiles):
         return "; raise the limit (ulimit -n, or fs.file-max of the machine) and start again"
     path = getattr(error, "path", "")
@@ -128,7 +129,7 @@ def _listen(runner: Runner, config: BrokerConfig, busy_port: str) -> None:
     try:
         runner.listen()
     except OSError as error:
-        # They are bound in this order, and the one for metrics last.
+        # Listeners are bound in this order, and the one for metrics last.
         failed = [f"{each.host or '*'}:{each.port}" for each in config.listener_plan.listeners[len(runner.bound) :]]
         address = failed[0] if failed else config.get(METRICS_LISTENER)
         text = f"cannot listen on {address}: {error.strerror or error}"
@@ -143,7 +144,7 @@ def _other_address(error: OSError, busy_port: str) -> str:
 
 
 class _Recovery:
-    """A bar, but only for a recovery that takes long enough to look at."""
+    """A progress bar, but only for a recovery that takes long enough to look at."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -156,7 +157,7 @@ class _Recovery:
         if node.phase is not Phase.LOADING or time.monotonic() - self._began < SLOW_START_S:
             return
         if self._bar is None:
-            from tidelog.cli.output.recovery_bar import RecoveryBar  # rich is not paid for by a start that is quick
+            from tidelog.cli.output.recovery_bar import RecoveryBar  # a quick start does not pay for rich
 
             self._bar = RecoveryBar()
         self._bar.update(node.progress)
@@ -167,8 +168,8 @@ class _Recovery:
 
 
 def report(node: Node | None) -> None:
-    """What the recovery found: where something was cut, and what needs somebody to look at it."""
-    if node is None:  # it was stopped before it had looked at anything
+    """Log what the recovery found: where something was cut, and what needs somebody to look at it."""
+    if node is None:  # the node was stopped before it had looked at anything
         return
     found: LoadProgress = node.progress
     for partition, cut in found.truncations:

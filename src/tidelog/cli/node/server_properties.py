@@ -27,8 +27,8 @@ OVERRIDE = "--override"
 def read_config(
     path: str, overrides: Mapping[str, str], *, again: bool = False, tell: Callable[[str], None] = warn
 ) -> BrokerConfig:
-    """The config, after its warnings were told. WrongUsage where it is none. Read `again`, it does not repeat what is
-    ignored without harm."""
+    """Return the config, after its warnings were reported. WrongUsage where it is none. Read `again`, it does not
+    repeat warnings about settings that are ignored without harm."""
     text = _read(path)
     whole = f"{text}\n\n{format_properties(overrides)}"  # a blank line ends a continued one
     last_line = len(_LINE_END.split(text))
@@ -44,7 +44,7 @@ def read_config(
 def _read(path: str) -> str:
     try:
         with open(path, "rb") as file:
-            return file.read().decode("iso-8859-1")  # as Java reads properties; others are written as \\uXXXX
+            return file.read().decode("iso-8859-1")  # as Java reads properties; other characters are written as \\uXXXX
     except OSError as error:
         raise WrongUsage(f"{path}: {error.strerror}; name the server.properties of this node") from error
 
@@ -56,7 +56,8 @@ def _located(problem: Problem, last_line: int) -> Problem:
 def _worth_saying(
     warnings: Iterable[ConfigWarning], overrides: Mapping[str, str], last_line: int, again: bool
 ) -> Iterator[ConfigWarning]:
-    """That an override overrides is not worth a warning."""
+    """Yield the warnings to report: not that an override replaces a setting of the file, nor harmless ones once
+    more."""
     for each in warnings:
         is_override = each.notice is Notice.REPEATED and each.problem.name in overrides
         if not is_override and not (again and each.notice is Notice.HARMLESS):

@@ -13,7 +13,7 @@ DIM: Final = "2"
 
 
 def is_coloured(stream: TextIO) -> bool:
-    """NO_COLOR and TERM=dumb are how a user says that colours are not wanted."""
+    """Tell whether to print colours. NO_COLOR and TERM=dumb are how a user says that they are not wanted."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

@@ -104,7 +104,7 @@ def _flags(values: dict[str, Any]) -> str:
 
 
 def _meaning(meaning: dict[str, Any]) -> str:
-    """`Type v1 {"key": ...} -> {"value": ...}`; a key without a value is a tombstone."""
+    """Return `Type v1 {"key": ...} -> {"value": ...}`; a key without a value is a tombstone."""
     plain = to_plain(meaning)
     version = f" v{plain['version']}" if plain.get("version") is not None else ""
     parts = [f"[green]{escape(plain['type'])}[/]{version}"]
@@ -120,12 +120,13 @@ def _compact(value: object) -> str:
 
 
 def _safe(text: str) -> str:
-    """Records hold what anybody wrote: control characters must not reach a terminal, nor markup the table."""
+    """Return the text, escaped where need be. Records hold what anybody wrote: control characters must not reach a
+    terminal, nor markup the table."""
     return escape(text if text.isprintable() else json.dumps(text))
 
 
 def shown_time(timestamp: Any) -> str:
-    """UTC, to the millisecond; as a number where no calendar has it."""
+    """Return the time in UTC, to the millisecond; as a number where no calendar has it."""
     if timestamp is None or timestamp < 0:
         return NOTHING
     try:
@@ -135,7 +136,7 @@ def shown_time(timestamp: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """In one line, safe for a terminal."""
+    """Return the value in one line, safe for a terminal."""
     if value is None:
         return NOTHING
     if isinstance(value, (bytes, bytearray, memoryview)):

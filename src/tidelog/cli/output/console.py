@@ -1,5 +1,5 @@
 """The console that everything for people is printed on: colours on a terminal; without one no colours and no limit of
-width, so that `grep` and `less -S` work on a table.
+width, so that grep and less work on a table.
 """
 
 import os

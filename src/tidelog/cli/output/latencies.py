@@ -17,7 +17,7 @@ class Bucket(NamedTuple):
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The smallest value that so large a share is not above."""
+    """Return the smallest value that at least this share of the values does not exceed."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
@@ -30,7 +30,7 @@ def summary(latencies_ms: Sequence[float]) -> dict[str, float]:
 
 
 def histogram(latencies_ms: Sequence[float], buckets: int = BUCKETS) -> list[Bucket]:
-    """From the least to the largest, each bucket as many times wider than the last."""
+    """Return buckets from the least to the largest latency, each wider than the last by the same factor."""
     if not latencies_ms:
         return []
     low, high = max(min(latencies_ms), 1e-3), max(*latencies_ms, 1e-3)
@@ -54,5 +54,5 @@ def histogram_lines(latencies_ms: Sequence[float]) -> list[str]:
 
 
 def _bar(count: int, most: int) -> int:
-    """What is there at all can be seen."""
+    """Return the length of a bar, rounded up so that a single record can be seen."""
     return math.ceil(count / most * BAR_WIDTH)

@@ -27,7 +27,7 @@ class Meter:
     def add(self, size_bytes: int) -> None:
         self.records += 1
         self.size_bytes += size_bytes
-        # The clock is asked only now and then: asking is dearer than a record.
+        # The clock is asked only now and then: asking takes longer than a record.
         if self._is_shown and not self.records % 256 and time.monotonic() >= self._next:
             self.show()
 
@@ -42,7 +42,7 @@ class Meter:
         return f"{self._verb} {self.records:,} record{'' if self.records == 1 else 's'}, {size(self.size_bytes)}"
 
     def finish(self, details: Iterable[str] = ()) -> None:
-        """The last word, where somebody watches; details are lines below it."""
+        """Write the last line, where somebody watches; details are lines below it."""
         if self._is_shown:
             start = "\r\033[K" if self._has_shown else ""
             below = "".join(f"  {line}\n" for line in details)

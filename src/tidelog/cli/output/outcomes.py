@@ -12,6 +12,7 @@ from tidelog.cli.output.rows import Row, show_json
 def conclude(
     done: Sequence[Row], sentence: Callable[[Row], str], refused: Sequence[object], options: argparse.Namespace
 ) -> int:
+    """Report what was done, and raise CommandFailed if something was refused; return the exit code otherwise."""
     if options.json:
         show_json(done)
     else:

@@ -13,6 +13,7 @@ from tidelog.protocol.schema import FieldSchema, Wire, schema_of
 
 
 def to_plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _plain_bytes(bytes(value))
     if isinstance(value, Enum):

@@ -21,7 +21,8 @@ NOTHING = "of no address: the listener is not in advertised.listeners"
 
 
 class Served(NamedTuple):
-    """A listener for clients; `told` is None where each hears the address that it used, empty where it hears none."""
+    """A listener for clients. `told` is None where each client hears the address that it used, empty where it hears
+    none."""
 
     name: str
     bound: str

@@ -15,7 +15,7 @@ class RecoveryBar:
         self._progress.start()
 
     def update(self, found: LoadProgress) -> None:
-        """By the bytes to be scanned, which take the time."""
+        """Move the bar. It goes by the bytes to be scanned, which take the time."""
         logs = f"{found.logs_done:,}/{found.logs_total:,}"
         self._progress.update(self._task, completed=found.bytes_done, total=found.bytes_total, logs=logs)
 

@@ -17,7 +17,8 @@ NOTHING: Final = "-"
 
 
 def show_rows(rows: Sequence[Row], columns: Mapping[str, Form], *, as_json: bool, empty: str = "nothing") -> None:
-    """`columns` names keys of the rows, in the order to show them. JSON has all keys."""
+    """Show rows as a table or as JSON. `columns` names keys of the rows, in the order to show them. JSON has all
+    keys."""
     if as_json:
         show_json(rows)
     elif rows:
@@ -43,7 +44,7 @@ def _show_table(rows: Sequence[Row], columns: Mapping[str, Form]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name, form in columns.items():
         is_number = form in (number, size, lag, rate, change)
-        heading = name.removesuffix("_ms").removesuffix("_per_s").replace("_", " ")  # the values say their unit
+        heading = name.removesuffix("_ms").removesuffix("_per_s").replace("_", " ")  # the values have their unit
         table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
         table.add_row(*(form(row[name]) for name, form in columns.items()))
@@ -51,7 +52,7 @@ def _show_table(rows: Sequence[Row], columns: Mapping[str, Form]) -> None:
 
 
 def _console() -> "Console":
-    from tidelog.cli.output.console import make_console  # rich: not for those who asked for JSON
+    from tidelog.cli.output.console import make_console  # imports rich, which JSON does not need
 
     return make_console()
 
@@ -60,7 +61,7 @@ def _console() -> "Console":
 
 
 def text(value: Any) -> str:
-    """Safe in a table and on a terminal: names and settings are what anybody wrote."""
+    """Return a text that is safe in a table and on a terminal: names and settings are what anybody wrote."""
     from rich.markup import escape
 
     if value is None or value == "":
@@ -74,7 +75,7 @@ def number(value: Any) -> str:
 
 
 def lag(value: Any) -> str:
-    """Nothing to catch up on is green."""
+    """Return a lag, green if there is nothing to catch up on."""
     if value is None:
         return NOTHING
     return f"[green]{value}[/]" if value == 0 else f"[yellow]{value}[/]"
@@ -97,7 +98,7 @@ def flag(value: Any) -> str:
 
 
 def size(value: Any) -> str:
-    """Bytes, to three digits."""
+    """Return a number of bytes in its unit, to three digits."""
     if value is None or value < 0:
         return NOTHING
     amount = float(value)

@@ -28,7 +28,8 @@ def print_finding(console: Console, finding: Finding) -> None:
 
 class DumpTables:
     def __init__(self, *, records: bool) -> None:
-        """With records a batch is a line above the table of its own; without, batches are the table."""
+        """Prepare to show files. With `records` each batch is a line above a table of its records; without, batches are
+        the table."""
         self._records = records
         self._console = make_console()
         self._errors = make_console(stderr=True)
@@ -69,7 +70,7 @@ class DumpTables:
 
 
 def _table(page: list[Cells]) -> Table:
-    """Columns in which nothing has anything are left out."""
+    """Return a page as a table. Columns without any value are left out."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     names = [name for name in page[0] if any(cells[name] != NOTHING for cells in page)]
     table.add_column("")  # indents

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TICK_S: Final = 0.25
-SHOWN_LATENCIES: Final = 10_000  # the live table sorts no more than the latest
+SHOWN_LATENCIES: Final = 10_000  # the live table sorts only the latest ones
 
 
 class Measurement(AbstractContextManager["Measurement"]):
-    """`with` it: shows itself on a terminal, and only there."""
+    """A measurement that runs in a `with` block, and shows itself on a terminal, and only there."""
 
     def __init__(self, name: str, *, is_shown: bool) -> None:
         self.name = name
@@ -53,7 +53,7 @@ class Measurement(AbstractContextManager["Measurement"]):
         return max((self._ended or time.perf_counter()) - self._began, 1e-9)
 
     def tick(self) -> None:
-        """Call it often; it does something four times a second."""
+        """Note the rates and refresh the table, four times a second however often this is called."""
         now = time.perf_counter()
         passed = now - self._ticked
         if passed < TICK_S:

@@ -12,7 +12,7 @@ from tidelog.cli.perf.measurement import Measurement
 
 
 def check_png(options: argparse.Namespace) -> None:
-    """Before the work, not after it."""
+    """Raise WrongUsage where no plot can be made, before the work and not after it."""
     if options.png is None:
         return
     try:
@@ -36,7 +36,8 @@ def report(measurements: Sequence[Measurement], options: argparse.Namespace) -> 
 
 
 def _of_how_many(measurement: Measurement) -> str:
-    """A fast test is measured by a sample: to look at the clock for every record would be most of its work."""
+    """Return how many records the latencies are of. A fast test is measured by a sample: looking at the clock for every
+    record would be most of its work."""
     shown, records = len(measurement.latencies_ms), measurement.result()["records"]
     return f"{records:,} records" if shown >= records else f"{shown:,} of {records:,} records"
 

@@ -20,7 +20,7 @@ from tidelog.client.producer.producer import Producer
 from tidelog.client.record import LATEST
 from tidelog.model.ids import TopicPartition
 
-SAMPLES: Final = 20_000  # latencies that are taken of a run: a closure a record would be measured too
+SAMPLES: Final = 20_000  # latencies that are taken in a run: a closure for each record would slow down what is measured
 SEEN_S_MAX: Final = 30
 POLL_MS: Final = 500
 WARM_UP: Final = 20  # round trips that are not counted: connections, metadata, caches
@@ -29,7 +29,7 @@ WARM_UP: Final = 20  # round trips that are not counted: connections, metadata, 
 def run_produce(options: argparse.Namespace) -> int:
     check_png(options)
     measured = Measurement("produce", is_shown=not options.json)
-    # After Ctrl-C what was measured so far is worth seeing.
+    # After Ctrl-C the report shows what was measured so far.
     with connected(options) as client, measured, contextlib.suppress(KeyboardInterrupt):
         _produce(client, options, measured)
     report([measured], options)
@@ -138,7 +138,8 @@ def _count(taken_ms: tuple[float, float], acknowledged: Measurement, consumed: M
 
 
 class RoundTrips:
-    """A record there and back, the next one only then. Each is known by its first bytes: others may write too."""
+    """Records that go there and back, each sent when the one before is back. A record is known by its first bytes:
+    others may write too."""
 
     def __init__(self, producer: Producer, consumer: Consumer, options: argparse.Namespace) -> None:
         self._producer = producer
@@ -148,7 +149,7 @@ class RoundTrips:
         self._run = os.urandom(4).hex()
 
     def run(self, number: int) -> tuple[float, float]:
-        """Milliseconds until it was acknowledged, and until it was read."""
+        """Send a record and read it back; return the milliseconds until it was acknowledged, and until it was read."""
         value = f"{self._run}-{number}-".encode().ljust(self._size, b"x")
         began = time.perf_counter()
         self._producer.send(self._topic, value, partition=0)

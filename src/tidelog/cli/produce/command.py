@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with connected(options) as client:
             _produce(client, options, meter, written)
-    except KeyboardInterrupt:  # of somebody who types: what was typed is written, and where
+    except KeyboardInterrupt:  # somebody who types ends by it: say what was written, and where
         meter.finish(written.lines())
         raise
     meter.finish(written.lines())
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _settle_topic(options: argparse.Namespace) -> None:
-    """With --topic, what stands in the place of the topic is the first file."""
+    """Find out the topic. With --topic, the word in the place of the topic is the first file."""
     if options.named_topic is not None:
         options.files = [*([] if options.topic is None else [options.topic]), *options.files]
         options.topic = options.named_topic
@@ -102,7 +102,7 @@ def _produce(client: Client, options: argparse.Namespace, meter: Meter, written:
             _send(producer, sending, options)
             producer.flush()
         except (WrongUsage, ClientError) as error:
-            # What stood before the mistake is in the log: whoever runs it again has to know how much to leave out.
+            # The records before the mistake are in the log: whoever runs it again has to know how many to leave out.
             _flush(producer)
             if isinstance(error, ClientError):
                 explained(client, error)
@@ -123,12 +123,13 @@ def _send(producer: Producer, sending: "Sending", options: argparse.Namespace) -
 
 
 def _flush(producer: Producer) -> None:
-    with contextlib.suppress(ClientError):  # the error that came first is the one to be told
+    with contextlib.suppress(ClientError):  # the error that came first is the one to report
         producer.flush(LAST_FLUSH_MS)
 
 
 def _written(written: Written, error: WrongUsage | ClientError, options: argparse.Namespace) -> str:
-    """Of a line that can not be read, all that is written stood before it; of a record that was refused, not all."""
+    """Return how many records were written, and where. When a line cannot be read, all of them stood before it; when a
+    record was refused, some may stand behind it."""
     if not written.records:
         return "no record was written"
     is_one = written.records == 1

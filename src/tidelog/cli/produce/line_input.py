@@ -15,7 +15,7 @@ STANDARD_INPUT: Final = "-"
 
 
 def lines(name: str) -> Iterator[bytes | None]:
-    """The lines of a file, without their ends; None whenever nothing has come for a moment."""
+    """Yield the lines of a file, without their ends; None whenever nothing has come for a moment."""
     if name == STANDARD_INPUT:
         yield from _lines(0)
         return
@@ -30,7 +30,7 @@ def lines(name: str) -> Iterator[bytes | None]:
 
 
 def _lines(descriptor: int) -> Iterator[bytes | None]:
-    rest: list[bytes] = []  # a line that is longer than a chunk must not be copied once a chunk
+    rest: list[bytes] = []  # in pieces: a line longer than a chunk must not be copied for each chunk
     while True:
         while not _is_ready(descriptor):
             yield None

@@ -17,7 +17,7 @@ from tidelog.records.record import Header
 
 
 class Given(NamedTuple):
-    """A record as the user wrote it. None: what the command line, or the producer, says."""
+    """A record as the user wrote it. None: the command line, or the producer, decides."""
 
     value: bytes | None
     key: bytes | None = None
@@ -30,7 +30,7 @@ Parse = Callable[[bytes], Given]
 
 
 def parser_of(options: argparse.Namespace) -> Parse:
-    """How to read a line; ValueError where it can not be."""
+    """Return the function that parses a line; it raises ValueError for one that it cannot read."""
     separator: bytes | None = options.key_separator
     if options.format == "json":
         return parse_json
@@ -70,7 +70,7 @@ def parse_json(line: bytes) -> Given:
 
 
 def _bytes(value: Any, name: str) -> bytes | None:
-    """Text, or {"base64": ...} for bytes that are not; other JSON is taken as its own text."""
+    """Return text as UTF-8, or the bytes of {"base64": ...}; other JSON is taken as its own text."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -97,14 +97,14 @@ def _number(value: Any, name: str) -> int | None:
 
 
 def separator(text: str) -> bytes:
-    r"""An argument's type: any text, with \t and such as a shell's user writes them."""
+    """Parse a separator, as an argument's type: any text, with a tab and such written with a backslash."""
     if not text:
         raise argparse.ArgumentTypeError("a separator of nothing parts nothing")
     return text.encode().decode("unicode_escape").encode("latin-1") if "\\" in text else text.encode()
 
 
 def header(text: str) -> Header:
-    """An argument's type: NAME=VALUE."""
+    """Parse NAME=VALUE, as an argument's type."""
     name, equals, value = text.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")

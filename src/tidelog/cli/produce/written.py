@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from tidelog.model.ids import TopicPartition
 
-SHOWN: Final = 8  # partitions; who has more asks for JSON
+SHOWN: Final = 8  # partitions; JSON has all of them
 
 
 class Written:
@@ -16,20 +16,20 @@ class Written:
         return sum(count for _, _, count in self._ranges.values())
 
     def add(self, partition: TopicPartition, base_offset: int, count: int) -> None:
-        """A batch: its first offset, or -1 where nobody was asked to acknowledge it."""
+        """Add a batch that was acknowledged. `base_offset` is -1 where nobody was asked to acknowledge it."""
         first, last, before = self._ranges.get(partition, (base_offset, -1, 0))
         end = base_offset + count - 1 if base_offset >= 0 else -1
         self._ranges[partition] = (min(first, base_offset), max(last, end), before + count)
 
     def rows(self) -> list[dict[str, Any]]:
-        """For programs. Offsets are -1 where they are not known."""
+        """Return a row for each partition, for programs. Offsets are -1 where they are not known."""
         return [
             {"partition": topic_partition.partition, "first_offset": first, "last_offset": last, "records": count}
             for topic_partition, (first, last, count) in sorted(self._ranges.items())
         ]
 
     def lines(self) -> list[str]:
-        """For people: `orders-0 offset 12`, `orders-1 offsets 3-9 (7 records)`."""
+        """Return a line for each partition, for people: `orders-0 offset 12`, `orders-1 offsets 3-9 (7 records)`."""
         shown = [_line(topic_partition, *found) for topic_partition, found in sorted(self._ranges.items())]
         return shown if len(shown) <= SHOWN else [*shown[:SHOWN], f"and {len(shown) - SHOWN} more partitions"]
 

@@ -131,7 +131,7 @@ def _found(truth: "Truth") -> dict[str, Any]:
 
 
 def _write(path: Path, found: dict[str, Any]) -> None:
-    """Whole or not at all: somebody may be waiting for it to appear."""
+    """Write the file whole or not at all: somebody may be waiting for it to appear."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         draft.write_text(json.dumps(found, indent=1) + "\n")

@@ -57,7 +57,7 @@ PASSED_ON: Final = {
 class SparkCommand(NamedTuple):
     program: str
     arguments: list[str]
-    environment: dict[str, str]  # what is added to ours
+    environment: dict[str, str]  # the variables that are added to ours
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(program: str, options: argparse.Namespace, more: Sequence[str]) -> int:
-    """Become `bin/PROGRAM` of the PySpark of this Python."""
+    """Become `bin/PROGRAM` of the PySpark of this Python, or print the command that would."""
     command = spark_command(program, options, more, os.environ)
     if options.json:
         print(json.dumps({"command": [command.program, *command.arguments], "environment": command.environment}))
@@ -105,7 +105,7 @@ def spark_command(
 
 
 def spark_home() -> Path:
-    """Of the PySpark that this Python would import, without importing it."""
+    """Return the directory of the PySpark that this Python would import, without importing it."""
     found = find_spec("pyspark")
     if found is None or found.origin is None:
         raise CommandFailed(f"PySpark is not installed for {sys.executable}\nto install it: {INSTALL}")
@@ -120,7 +120,7 @@ def spark_home() -> Path:
 
 
 def configured(home: Path, properties_file: str | None, environment: Mapping[str, str]) -> Iterator[str]:
-    """Names that the user's own files settle. An option on the command line would win over them."""
+    """Yield the names of settings that the user's own files have. An option on the command line would win over them."""
     directory = Path(environment.get("SPARK_CONF_DIR") or home / "conf")
     path = directory / "spark-defaults.conf" if properties_file is None else Path(properties_file)
     try:
@@ -147,7 +147,7 @@ def require_java(environment: Mapping[str, str]) -> None:
 
 
 def java_version(java: str) -> int | None:
-    """The major version; none where it does not say one that we understand, which is for Spark to judge."""
+    """Return the major version; None where Java does not say one that we understand, which is for Spark to judge."""
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=JAVA_TIMEOUT_S, check=True)
     except (OSError, subprocess.SubprocessError) as error:

@@ -112,7 +112,7 @@ def run_alter(options: argparse.Namespace) -> int:
         raise WrongUsage("nothing to alter: give --partitions, --config or --unset")
     with connected(options) as client:
         admin = Admin(client)
-        admin.describe_topic(topic)  # a wrong name is said at once; a change would be tried again for a minute
+        admin.describe_topic(topic)  # a wrong name fails at once; a change would be tried again for a minute
         check_known(admin, ResourceType.TOPIC, topic, options.unset)
         if changes:
             admin.alter_configs(ResourceType.TOPIC, topic, changes)
@@ -149,7 +149,8 @@ def run_delete(options: argparse.Namespace) -> int:
 
 
 def _delete(admin: Admin, names: list[str]) -> dict[str, ClientError | None]:
-    """What is not there is known before anything is deleted: to ask for it would be tried again for a minute."""
+    """Delete the topics that exist; the others are found out first, because deleting one would be tried again for a
+    minute."""
     found = admin.describe_topics(names)
     step = "`tidelog topics list` shows which there are"
     missing = {

@@ -18,7 +18,7 @@ from tidelog.model.ids import TopicPartition
 if TYPE_CHECKING:
     Actions = argparse._SubParsersAction[argparse.ArgumentParser]
 
-HIGH_WATERMARK = -1  # DeleteRecords' word for the end of what is there
+HIGH_WATERMARK = -1  # how DeleteRecords names the end of the log
 RANGE_COLUMNS = {"topic": text, "partition": number, "beginning": number, "end": number, "records": number}
 
 
@@ -60,7 +60,7 @@ def chosen_partitions(admin: Admin, topic: str, chosen: Sequence[int] | None) ->
 
 
 def offsets_at(admin: Admin, partitions: Sequence[TopicPartition], where: Place) -> dict[TopicPartition, FoundOffset]:
-    """The broker's answer; offset -1 where there is no record so late."""
+    """Return the broker's answer for each partition; offset -1 where there is no record so late."""
     found = admin.list_offsets(dict.fromkeys(partitions, where.timestamp_ms))
     return {each: succeeded(outcome) for each, outcome in found.items()}
 
@@ -141,6 +141,6 @@ def _before(admin: Admin, partitions: Sequence[TopicPartition], where: Place) ->
         return dict.fromkeys(partitions, where.offset)
     if where == END:
         return dict.fromkeys(partitions, HIGH_WATERMARK)
-    # No record so late: all of them are older.
+    # Where there is no record so late, all records are older.
     found = offsets_at(admin, partitions, where)
     return {each: HIGH_WATERMARK if found[each].offset < 0 else found[each].offset for each in partitions}

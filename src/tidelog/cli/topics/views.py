@@ -66,8 +66,8 @@ def run_list(options: argparse.Namespace) -> int:
 
 
 def _sizes(admin: Admin, topics: Sequence[TopicMetadata]) -> dict[str, int]:
-    """Bytes of one copy of each topic: what the logs of its leaders take on disk, by name. A topic is left out while a
-    broker that leads a part of it does not tell: others can still be listed."""
+    """Return the bytes of one copy of each topic, by name: what the logs of its leaders take on disk. A topic is left
+    out while a broker that leads a part of it does not tell: others can still be listed."""
     leaders = {TopicPartition(topic.name, each.index): each.leader for topic in topics for each in topic.partitions}
     held: dict[tuple[TopicPartition, int], int] = {}
     for broker in sorted(set(leaders.values()) - {NO_LEADER}):
@@ -108,7 +108,7 @@ def run_describe(options: argparse.Namespace) -> int:
 
 
 def own_settings(entries: Any) -> dict[str, str | None]:
-    """What was set on the topic itself."""
+    """Return the settings that were set on the topic itself."""
     return {each.name: shown_value(each) for each in entries if each.source is ConfigSource.TOPIC}
 
 
@@ -131,7 +131,7 @@ def _show(topic: TopicDescription, settings: dict[str, str | None], options: arg
 
 
 def _has(rows: Sequence[Row], name: str) -> bool:
-    """Columns in which nothing has anything are left out."""
+    """Tell whether a column has any value; those without are left out."""
     return any(row[name] != [] for row in rows)
 
 

@@ -104,7 +104,7 @@ def run_force_terminate(options: argparse.Namespace) -> int:
 
 
 def _require_known(admin: Admin, name: str) -> None:
-    """To fence an id that nobody has used would make it."""
+    """Raise CommandFailed for a transactional id that nobody has used: fencing it would create it."""
     outcome = admin.describe_transactions([name])[name]
     if isinstance(outcome, ClientError):
         code = outcome.code

@@ -96,8 +96,8 @@ def _has_replica(admin: Admin, topic_partition: TopicPartition, broker: int) -> 
 
 
 def _producers(admin: Admin, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, list[ActiveProducer]]:
-    """So many at a time, that no broker has to answer for all of them at once. A topic that is deleted while we look
-    has nothing that hangs."""
+    """Return the producers of each partition, asked for some at a time, so that no broker has to answer for all
+    partitions at once. A topic that is deleted while we look has nothing that hangs."""
     found: dict[TopicPartition, list[ActiveProducer]] = {}
     for first in range(0, len(partitions), PARTITIONS_A_LOOK):
         outcomes = admin.describe_producers(partitions[first : first + PARTITIONS_A_LOOK])

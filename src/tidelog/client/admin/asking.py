@@ -11,20 +11,23 @@ Outcomes = dict[str, T | ClientError]
 
 
 class Asking:
+    """The base of every subject of the admin client."""
+
     client: Client
 
     def refusal(self, code: int, asked: str, message: str | None = None) -> ClientError | None:
-        """The error that a code stands for; None for none."""
+        """Return the error that a code stands for; None for the code 0."""
         return ClientError(error_code(code), asked, self.client.name, message) if code else None
 
     def require(self, code: int, asked: str, message: str | None = None) -> None:
+        """Raise the error that a code stands for, unless the code is 0."""
         refused = self.refusal(code, asked, message)
         if refused is not None:
             raise refused
 
 
 def only(outcomes: Mapping[str, T | ClientError], name: str) -> T:
-    """The outcome of the only thing that was asked for."""
+    """Return the outcome of the only thing that was asked for, or raise it where it is an error."""
     outcome = outcomes[name]
     if isinstance(outcome, ClientError):
         raise outcome

@@ -73,7 +73,7 @@ class ReplicaSize:
 @dataclass(slots=True)
 class LogDirDescription:
     path: str
-    error: ClientError | None  # of a directory that is offline
+    error: ClientError | None  # why the directory is offline; None: it is online
     total_bytes: int  # -1: not told
     usable_bytes: int
     is_cordoned: bool
@@ -113,7 +113,7 @@ class ClusterAdmin(Asking):
         )
 
     def describe_log_dirs(self, brokers: Sequence[int] | None = None) -> dict[int, list[LogDirDescription]]:
-        """By broker; of all brokers, if none is named."""
+        """Return the log directories of each broker named, or of every broker, by broker id."""
         if brokers is None:
             self.client.refresh()
             brokers = sorted(self.client.metadata.nodes)
@@ -155,7 +155,8 @@ class ClusterAdmin(Asking):
     def update_features(
         self, levels: Mapping[str, int], *, change: int = UPGRADE, validate_only: bool = False, timeout_ms: int = 30_000
     ) -> None:
-        """`change` says how far a lower level is meant: UPGRADE not at all, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE."""
+        """Set features to the levels given. `change` says whether a level may be lowered: not with UPGRADE, without
+        loss of metadata with SAFE_DOWNGRADE, in any case with UNSAFE_DOWNGRADE."""
         updates = [
             FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=change)
             for name, level in levels.items()

@@ -55,7 +55,7 @@ class ConfigSynonym:
 @dataclass(slots=True)
 class ConfigEntry:
     name: str
-    value: str | None  # None where it is sensitive, or has none
+    value: str | None  # None: it is sensitive, or not set
     source: ConfigSource
     is_read_only: bool
     is_sensitive: bool
@@ -84,7 +84,7 @@ class ConfigAdmin(Asking):
         synonyms: bool = False,
         documentation: bool = False,
     ) -> dict[str, ConfigEntry]:
-        """All settings of a resource, or those named, by name."""
+        """Return all settings of a resource, or those that `keys` names, by name."""
         resource = DescribeConfigsResource(
             resource_type=kind, resource_name=name, configuration_keys=None if keys is None else list(keys)
         )
@@ -100,7 +100,7 @@ class ConfigAdmin(Asking):
     def alter_configs(
         self, kind: ResourceType, name: str, changes: Sequence[ConfigChange], *, validate_only: bool = False
     ) -> None:
-        """All of the changes or none of them. What is not named stays as it is."""
+        """Make all of the changes or none of them. Settings that no change names stay as they are."""
         configs = [AlterableConfig(name=c.name, config_operation=c.operation, value=c.value) for c in changes]
         resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
         request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=validate_only)
@@ -118,14 +118,14 @@ class ConfigAdmin(Asking):
         self.alter_configs(kind, name, [ConfigChange(key, None, Operation.DELETE) for key in keys])
 
     def list_config_resources(self, kinds: Sequence[ResourceType] = ()) -> list[tuple[ResourceType, str]]:
-        """Which resources have settings; no kinds are all of them."""
+        """List the resources that have settings: those of the kinds given, or of every kind where none is given."""
         asked = "list the resources that have configs"
         response = self.client.ask(ListConfigResourcesRequest(resource_types=list(kinds)), asked)
         self.require(response.error_code, asked)
         return [(ResourceType(each.resource_type), each.resource_name) for each in response.config_resources]
 
     def _owner(self, kind: ResourceType, name: str) -> int | None:
-        """A broker's settings are its own to tell; everything else any broker knows."""
+        """Return the broker to ask: a broker's settings only that broker can tell, all others any broker (None)."""
         is_one_broker = kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and name.isdigit()
         return int(name) if is_one_broker else None
 
@@ -147,5 +147,5 @@ def _entry(found: DescribeConfigsResourceResult) -> ConfigEntry:
 
 
 def _source(number: int) -> ConfigSource:
-    """A newer broker may know more of them."""
+    """Return the source with that number; UNKNOWN for one that only a newer broker knows."""
     return ConfigSource(number) if number in list(ConfigSource) else ConfigSource.UNKNOWN

@@ -1,7 +1,7 @@
-"""The offsets that a group has committed: reading them, and moving them while nobody of the group is at work.
+"""The offsets that a group has committed: reading them, and moving them while the group has no members.
 
-Topics go by name (OffsetCommit and OffsetFetch up to version 9): who looks at a group's offsets wants to see those of
-deleted topics too, of which there is no id any more.
+Topics go by name (OffsetCommit and OffsetFetch up to version 9): whoever looks at a group's offsets wants to see those
+of deleted topics too, of which there is no id any more.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ from tidelog.protocol.messages.offset_fetch import (
 
 BY_NAME: Final = 9
 NO_OFFSET: Final = -1
-NO_GENERATION: Final = -1  # of who commits without being a member
+NO_GENERATION: Final = -1  # of a commit by somebody who is no member
 
 
 class CommittedOffset(NamedTuple):
@@ -45,7 +45,7 @@ class CommittedOffset(NamedTuple):
 
 
 class Committer(NamedTuple):
-    """On whose behalf offsets are committed: a member, or nobody."""
+    """The member on whose behalf offsets are committed; by default nobody, which is how an operator's tool commits."""
 
     member_id: str = ""
     epoch: int = NO_GENERATION  # or generation
@@ -61,19 +61,21 @@ class GroupOffsetAdmin(Asking):
     def list_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition] | None = None, *, require_stable: bool = False
     ) -> dict[TopicPartition, CommittedOffset]:
-        """Of these partitions, or of all that the group has any of. A partition without one is left out."""
+        """Return the group's committed offsets of these partitions, or of all that have one. A partition without a
+        committed offset is left out."""
         return fetch_offsets(self.groups, group_id, partitions, require_stable=require_stable)
 
     def alter_group_offsets(self, group_id: str, offsets: Offsets) -> dict[TopicPartition, ClientError | None]:
-        """Commit these as somebody who is no member. The coordinator refuses while the group has members: they would
-        not notice, and their next commit would undo it."""
+        """Commit these offsets as somebody who is no member. The coordinator refuses while the group has members: they
+        would not notice, and their next commit would undo it."""
         outcomes = commit_offsets(self.groups, group_id, offsets, Committer(), "change the offset of")
         return {topic_partition: _as_outsider(outcome) for topic_partition, outcome in outcomes.items()}
 
     def delete_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, ClientError | None]:
-        """Of topics that no member of the group is subscribed to."""
+        """Delete the committed offsets of these partitions. An outcome is an error where a member subscribes to the
+        topic."""
         wanted = list(dict.fromkeys(partitions))
         topics = [
             OffsetDeleteRequestTopic(
@@ -98,7 +100,8 @@ class GroupOffsetAdmin(Asking):
 def fetch_offsets(
     groups: Coordinators, group_id: str, partitions: Iterable[TopicPartition] | None, *, require_stable: bool = False
 ) -> dict[TopicPartition, CommittedOffset]:
-    """`require_stable`: wait while a transaction that would commit one of them is open."""
+    """Return the group's committed offsets of these partitions, or of all that have one (None). `require_stable`: wait
+    while an open transaction would commit one of these offsets."""
     topics = None
     if partitions is not None:
         listed = by_topic(dict.fromkeys(partitions)).items()
@@ -142,7 +145,7 @@ def commit_offsets(
     asked: str,
     code_of: Callable[[Any], int] | None = None,
 ) -> dict[TopicPartition, ClientError | None]:
-    """An outcome for each partition."""
+    """Commit the offsets; return for each partition None, or the error that says why not."""
     if not offsets:
         return {}
     request = OffsetCommitRequest(
@@ -184,7 +187,7 @@ def commit_code(response: OffsetCommitResponse) -> int:
 
 
 def _as_outsider(outcome: ClientError | None) -> ClientError | None:
-    """Nobody here has a member id: that it is unknown says that the group has members."""
+    """Translate UNKNOWN_MEMBER_ID, which a commit without a member id gets from a group that has members."""
     if outcome is None or outcome.code is not ErrorCode.UNKNOWN_MEMBER_ID:
         return outcome
     message = "the group has members, whose commits would undo it"

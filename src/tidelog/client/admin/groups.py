@@ -1,6 +1,6 @@
 """Groups as their coordinators know them: which there are, who is in them and reads what, and removing them.
 
-A group is classic (its members arrange themselves) or a consumer group (KIP-848: the coordinator assigns). Who
+A group is classic (its members arrange themselves) or a consumer group (KIP-848: the coordinator assigns). Whoever
 describes a group need not know which: it is asked for as the newer kind first, as Kafka's own tools do.
 """
 
@@ -46,10 +46,10 @@ class GroupMember:
     host: str
     assignment: list[TopicPartition]
     rack_id: str | None = None
-    epoch: int | None = None  # of a consumer group's member, as all of the following
+    epoch: int | None = None  # only a consumer group's member has this and what follows
     subscribed_topics: list[str] = field(default_factory=list)
     subscribed_regex: str | None = None
-    target: list[TopicPartition] | None = None  # what it will have once others have let go of it
+    target: list[TopicPartition] | None = None  # what it will own once other members have let go of it
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class GroupAdmin(Asking):
     groups: Coordinators
 
     def list_groups(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[ListedGroup]:
-        """Of the whole cluster, by id; of these states and types only, where some are named."""
+        """List the groups of the whole cluster, by id; only those of the states and types that are named, if any."""
         self.client.refresh()
         request = ListGroupsRequest(states_filter=list(states), types_filter=list(types))
         found: list[ListedGroup] = []
@@ -96,7 +96,7 @@ class GroupAdmin(Asking):
     def describe_groups(
         self, group_ids: Iterable[str], types: Mapping[str, str] | None = None
     ) -> Outcomes[GroupDescription]:
-        """`types` says of which it is known (`list_groups` tells): that saves a question each."""
+        """Describe each group. `types` (from `list_groups`) spares a request for each group that it says is classic."""
         outcomes: Outcomes[GroupDescription] = {}
         for group_id in dict.fromkeys(group_ids):
             is_classic = (types or {}).get(group_id) == CLASSIC
@@ -108,7 +108,7 @@ class GroupAdmin(Asking):
         return outcomes
 
     def _describe_consumer(self, group_id: str) -> GroupDescription | None:
-        """None: it is not of this kind, or the broker does not know the kind."""
+        """Describe a consumer group. None: the group is of another kind, or the broker does not know this kind."""
         asked = f"describe group {group_id}"
         request = modern.ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=False)
         try:
@@ -151,7 +151,7 @@ class GroupAdmin(Asking):
         )
 
     def delete_groups(self, group_ids: Iterable[str]) -> Outcomes[None]:
-        """With their offsets. A group that has members is not deleted."""
+        """Delete the groups with their offsets. A group that has members is refused."""
         outcomes: Outcomes[None] = {}
         for group_id in dict.fromkeys(group_ids):
             asked = f"delete group {group_id}"
@@ -191,8 +191,8 @@ def _classic_member(found: classic.DescribedGroupMember, is_consumer: bool) -> G
 
 
 def assigned_by_leader(data: bytes) -> list[TopicPartition]:
-    """What the members of a classic group arranged. A newer version is read as the newest that we know; what is
-    nothing of the kind is nothing that we can show."""
+    """Decode the assignment that the leader of a classic group gave to a member. A version that is newer than ours is
+    read as the newest that we know; bytes that are no assignment give an empty list."""
     if len(data) <= PREFIX_BYTES:
         return []
     version = min(read_prefix(data), NEWEST_ASSIGNMENT)

@@ -1,4 +1,4 @@
-"""Where logs begin and end: offsets by time or special place, records deleted up to an offset, and who produces."""
+"""Where logs begin and end: offsets by time or by OffsetSpec, deleting records before an offset, and who produces."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from tidelog.protocol.messages.describe_producers import (
 
 
 class OffsetSpec(IntEnum):
-    """What may stand in the place of a timestamp."""
+    """A number that stands for an offset where ListOffsets takes a timestamp."""
 
     LATEST = -1
     EARLIEST = -2
@@ -48,13 +48,14 @@ class OffsetAdmin(Asking):
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
     ) -> dict[TopicPartition, FoundOffset | ClientError]:
-        """The offset at a time (milliseconds) or OffsetSpec, a partition. Offset -1: there is none."""
+        """Return for each partition the offset at a time (in milliseconds) or at an OffsetSpec. Offset -1: there is
+        none."""
         return list_offsets(self.client, wanted, read_committed=read_committed)
 
     def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout_ms: int = 30_000
     ) -> dict[TopicPartition, int | ClientError]:
-        """Everything before an offset (-1: up to the high watermark); the new beginning of each log."""
+        """Delete everything before an offset (-1: before the high watermark); return the new start of each log."""
 
         def build(partitions: Sequence[TopicPartition]) -> DeleteRecordsRequest:
             topics = [

@@ -47,7 +47,7 @@ class CreatedTopic:
     topic_id: Uuid
     partitions: int
     replication_factor: int
-    configs: dict[str, str | None]  # all of them, where the broker tells
+    configs: dict[str, str | None]  # every setting of the topic; empty where the broker does not tell
 
 
 @dataclass(slots=True)
@@ -87,13 +87,14 @@ class TopicAdmin(Asking):
         return only(self.create_topics([topic], validate_only=validate_only, timeout_ms=timeout_ms), topic.name)
 
     def list_topics(self, *, include_internal: bool = False) -> list[TopicMetadata]:
-        """By name."""
+        """List the topics, by name."""
         self.client.ask_metadata(MetadataRequest(topics=None, allow_auto_topic_creation=False))
         topics = self.client.metadata.topics.values()
         return sorted((each for each in topics if include_internal or not each.is_internal), key=lambda each: each.name)
 
     def describe_topics(self, names: Sequence[str]) -> Outcomes[TopicDescription]:
-        """With eligible leader replicas, where the broker tells; page by page, so that any size will do."""
+        """Describe the topics, with eligible leader replicas where the broker tells. The answer is fetched page by
+        page, so that it may have any size."""
         found: Outcomes[TopicDescription] = {}
         cursor: Cursor | None = None
         asked = "describe topic " + ", ".join(names)
@@ -119,7 +120,7 @@ class TopicAdmin(Asking):
         found[name] = refused or TopicDescription(name, page.topic_id, page.is_internal, _partitions(page))
 
     def delete_topics(self, names: Sequence[str], *, timeout_ms: int = 30_000) -> dict[str, ClientError | None]:
-        """None where the topic is gone."""
+        """Delete the topics; return for each None, or the error that says why it is still there."""
         states = [DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in names]
         request = DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms)
         asked = "delete topic " + ", ".join(names)
@@ -143,7 +144,7 @@ class TopicAdmin(Asking):
         validate_only: bool = False,
         timeout_ms: int = 30_000,
     ) -> None:
-        """Raise the number of partitions to `count`; `assignments` are the replicas of the new ones."""
+        """Raise the number of partitions to `count`; `assignments` are the replicas of each new partition."""
         placed = None if assignments is None else [CreatePartitionsAssignment(broker_ids=list(a)) for a in assignments]
         topics = [CreatePartitionsTopic(name=topic, count=count, assignments=placed)]
         request = CreatePartitionsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
@@ -154,8 +155,8 @@ class TopicAdmin(Asking):
 
 
 def common_code(items: Sequence[object]) -> int:
-    """The code that every item of a response has; NONE where they differ. What moved the controller refuses them all,
-    and to ask again when some were done would refuse those."""
+    """Return the code that every item of a response has; NONE where they differ. A controller that moved refuses all
+    items, and only then is it safe to ask again: items that were done would be refused the second time."""
     codes = {int(item.error_code) for item in items}  # type: ignore[attr-defined]
     return codes.pop() if len(codes) == 1 else ErrorCode.NONE
 

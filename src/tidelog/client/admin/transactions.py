@@ -28,7 +28,7 @@ from tidelog.protocol.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
-FENCING_TIMEOUT_MS = 1_000  # of a transaction that will never be
+FENCING_TIMEOUT_MS = 1_000  # InitProducerId needs a timeout; the transaction is never begun
 ANY_DURATION = -1
 
 
@@ -49,12 +49,12 @@ class TransactionDescription:
     timeout_ms: int
     start_time_ms: int  # -1: none is open
     coordinator: int
-    partitions: list[TopicPartition]  # that have yet to learn how it ends
+    partitions: list[TopicPartition]  # those that have not been told yet how the transaction ends
 
 
 @dataclass(slots=True)
 class OpenTransaction:
-    """On one partition, as its leader sees it."""
+    """A transaction that is open on one partition, as the partition's leader sees it."""
 
     partition: TopicPartition
     producer: ActiveProducer
@@ -72,8 +72,9 @@ class TransactionAdmin(Asking):
         open_for_ms: int = ANY_DURATION,
         pattern: str | None = None,
     ) -> list[ListedTransaction]:
-        """Of the whole cluster, by transactional id. `pattern` is a regular expression (RE2) for the id. What a broker
-        coordinates that dies meanwhile, others do soon: then all are asked again."""
+        """List the transactions of the whole cluster, by transactional id. `pattern` is a regular expression (RE2) for
+        the id. When a broker dies meanwhile, its transactions move to other coordinators: then all brokers are asked
+        again."""
         request = ListTransactionsRequest(
             state_filters=list(states),
             producer_id_filters=list(producer_ids),
@@ -128,7 +129,8 @@ class TransactionAdmin(Asking):
         return outcomes
 
     def _described_together(self, names: Sequence[str]) -> Outcomes[TransactionDescription]:
-        """Those that share a coordinator in one request; what that leaves open is asked for one by one."""
+        """Describe with one request the transactions that share a coordinator. Those that this leaves out are for the
+        caller to describe one by one."""
         by_node: dict[int, list[str]] = {}
         for name, node_id in self.transactions.find_all(names).items():
             if not isinstance(node_id, ClientError):
@@ -148,17 +150,17 @@ class TransactionAdmin(Asking):
     def end_transaction(
         self, transactional_id: str, producer_id: int, producer_epoch: int, *, commit: bool
     ) -> Identity:
-        """The producer id and epoch with which the next transaction begins. Safe to repeat until it has answered, as
-        long as nobody has begun another transaction since."""
+        """Commit or abort; return the producer id and epoch with which the next transaction begins. Safe to repeat
+        until it has answered, as long as nobody has begun another transaction since."""
         identity = Identity(producer_id, producer_epoch)
         return end_transaction(self.client, self.transactions, transactional_id, identity, commit=commit)
 
     def fence_producer(self, transactional_id: str) -> Identity:
-        """Nobody who has used it so far can go on, and what they left open is aborted."""
+        """Fence every producer that has used the transactional id so far; what it left open is aborted."""
         return init_producer_id(self.client, self.transactions, transactional_id, FENCING_TIMEOUT_MS)
 
     def abort_transaction(self, partition: TopicPartition, producer: ActiveProducer) -> None:
-        """On one partition, behind the coordinator's back: for transactions that hang."""
+        """Abort a hanging transaction on one partition, by a marker that the coordinator does not know of."""
         topic = WritableTxnMarkerTopic(name=partition.topic, partition_indexes=[partition.partition])
         marker = WritableTxnMarker(
             producer_id=producer.producer_id,
@@ -176,9 +178,9 @@ class TransactionAdmin(Asking):
     def hanging_transactions(
         self, producers: Mapping[TopicPartition, Sequence[ActiveProducer]], older_than_ms: int
     ) -> list[OpenTransaction]:
-        """Those open transactions, of the producers that partitions have (`describe_producers`), that no coordinator
-        will ever end: last written to before `older_than_ms` (wall clock), which should be further back than any
-        transaction may take, and not among those that a coordinator has open on that partition."""
+        """Return the open transactions that no coordinator will ever end, of the producers that partitions have
+        (`describe_producers`): last written to before `older_than_ms` (wall clock), which should be further back than
+        any transaction may take, and not among those that a coordinator has open on that partition."""
         candidates = [
             OpenTransaction(topic_partition, each)
             for topic_partition, listed in producers.items()
@@ -196,7 +198,8 @@ class TransactionAdmin(Asking):
 
 
 def _will_be_ended(candidate: OpenTransaction, known: Outcomes[TransactionDescription]) -> bool:
-    """A coordinator lists the partitions that it has yet to send a marker to."""
+    """Tell whether a coordinator will end it: a coordinator lists the partitions that it has yet to send a marker
+    to."""
     if candidate.transactional_id is None:
         return False
     found = known[candidate.transactional_id]

@@ -9,7 +9,8 @@ MILLISECONDS: Final = 1
 
 
 def record_columns(batch: Any, now_ms: int) -> RecordColumns:
-    """`value`, and where they are there `key`, `timestamp` and `headers`."""
+    """Return the column `value` and, where the batch has them, `key`, `timestamp` and `headers` for the encoding
+    kernel."""
     names = batch.schema.names
     return RecordColumns(
         batch.num_rows,
@@ -38,7 +39,7 @@ def binary_column(values: Any) -> BinaryColumn:
 
 
 def _timestamps(batch: Any, now_ms: int) -> bytes:
-    """Milliseconds; now for rows that have none."""
+    """Return a timestamp in milliseconds for each row; `now_ms` for rows that have none."""
     import pyarrow as pa
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
@@ -58,7 +59,7 @@ def _buffer(values: Any) -> bytes:
 
 
 def _headers(lists: Any) -> HeaderLists:
-    """A row whose headers are null has none: Arrow gives it an empty list."""
+    """Return the headers of each row. A row whose headers are null has none: Arrow gives it an empty list."""
     import pyarrow as pa
 
     element = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])

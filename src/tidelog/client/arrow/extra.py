@@ -1,10 +1,10 @@
-"""pyarrow is no dependency of the package: who wants tables installs it, and is told so."""
+"""pyarrow is no dependency of the package: whoever wants tables is told how to install it."""
 
 from typing import Any
 
 
 def require_pyarrow() -> Any:
-    """The module; ModuleNotFoundError with the command that installs it."""
+    """Import and return pyarrow. The ModuleNotFoundError, where it is not installed, says how to install it."""
     try:
         import pyarrow  # type: ignore[import-untyped]
     except ModuleNotFoundError as error:

@@ -64,7 +64,8 @@ def fetch_arrow(
 
 
 def _copied(data: PartitionData, read_committed: bool) -> _Data:
-    """What arrived is a view of the connection's buffer, which the next response will use."""
+    """Copy what is needed of a response, which is a view of the connection's buffer that the next response
+    overwrites."""
     aborted = None
     if read_committed:
         listed = data.aborted_transactions or []
@@ -111,7 +112,7 @@ def schema(headers: bool) -> Any:
 
 
 def record_batch(columns: Columns, headers: bool) -> Any:
-    """Rows as a pyarrow RecordBatch."""
+    """Return the rows as a pyarrow RecordBatch."""
     import pyarrow as pa
 
     rows, wanted = len(columns), schema(headers)
@@ -126,7 +127,8 @@ def record_batch(columns: Columns, headers: bool) -> Any:
 
 
 def _pair(data: bytes, positions: object, validity: object, rows: int) -> tuple[Any, Any]:
-    """Keys are elements 4i of the positions, values 4i + 2; `take` makes columns of their own of them."""
+    """Return the keys and the values as two columns. Keys are elements 4i of the positions, values elements 4i + 2;
+    `take` copies each into a column of its own."""
     import pyarrow as pa
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 

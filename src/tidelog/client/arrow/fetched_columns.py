@@ -26,7 +26,7 @@ _LENGTH_POSITION: Final = 8
 
 
 class ColumnDecoder:
-    """For one partition, from the beginning of a read to its end."""
+    """The decoder of one partition, from the beginning of a read to its end."""
 
     def __init__(self, end: int, *, read_committed: bool, verify_crc: bool, time_factor: int = MICROSECONDS) -> None:
         self._end = end
@@ -36,7 +36,8 @@ class ColumnDecoder:
         self._inflater = Inflater(BATCH_BYTES_MAX)
 
     def columns(self, chunk: Chunk) -> Iterator[Columns]:
-        """Rows of the chunk that were asked for and may be seen, in order. RecordError where bytes are corrupt."""
+        """Yield the rows of the chunk that were asked for and may be seen, in order. RecordError where bytes are
+        corrupt."""
         is_filtered = self._read_committed and chunk.aborted
         if not is_filtered and not chunk.batches.attributes_seen & COMPRESSION_MASK:
             start = chunk.batches.positions[0]
@@ -49,7 +50,8 @@ class ColumnDecoder:
         return decode_rows(data, start, end, lower, self._end, self._time_factor, verify_crc)
 
     def _plain_buffers(self, chunk: Chunk, hidden: AbortedFilter) -> Iterator[bytes]:
-        """Visible batches as plain ones, a buffer at a time. Their checksums were those of the originals."""
+        """Yield the visible batches, uncompressed, a buffer at a time. Checksums are verified here, because those in
+        the headers are of the compressed bytes."""
         view = memoryview(chunk.data)
         pieces: list[bytes | bytearray | memoryview] = []
         gathered = 0

@@ -36,7 +36,7 @@ OnRefused = Callable[[RefusedRows], None]
 
 
 class Share(NamedTuple):
-    """Rows `start` to `end` (exclusive) belong to the partition."""
+    """The rows `start` to `end` (exclusive), which belong to one partition."""
 
     partition: int
     start: int
@@ -44,8 +44,10 @@ class Share(NamedTuple):
 
 
 class Dealt(NamedTuple):
+    """A batch, cut into shares of neighbouring rows, each of which goes to one partition."""
+
     batch: Any
-    order: Any  # where its rows were before, a pyarrow array; None: in the same place
+    order: Any  # row numbers in the original batch, a pyarrow array; None: the order is unchanged
     shares: list[Share]
 
 
@@ -77,7 +79,7 @@ def _deal(producer: "Producer", topic: str, batch: Any, partition: int | None) -
 
 
 def _as_told(producer: "Producer", topic: str, batch: Any) -> Any:
-    """The column `partition`; rows that leave it open go by their key."""
+    """Return the column `partition`; rows that leave it open go by their key."""
     import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
@@ -104,7 +106,7 @@ def _by_key(producer: "Producer", topic: str, batch: Any, partitions: int) -> An
 
 
 def _sticking(producer: "Producer", topic: str, batch: Any) -> list[Share]:
-    """Nobody has a key: runs of rows as they come, about a batch each."""
+    """Deal out rows of which none has a key: runs of rows as they come, about a batch each."""
     rows_each, row_bytes = _rows_each(producer, batch), max(1, batch.nbytes // batch.num_rows)
     shares = []
     for start in range(0, batch.num_rows, rows_each):
@@ -114,14 +116,14 @@ def _sticking(producer: "Producer", topic: str, batch: Any) -> list[Share]:
 
 
 def _rows_each(producer: "Producer", batch: Any) -> int:
-    """As many rows as fit into a batch of records, if they are of one size: a row too many would go by itself, in a
-    batch and a request of its own."""
+    """Return how many rows fit into a batch of records, if all rows have one size: a row too many would go by itself,
+    in a batch and a request of its own."""
     rows, size_bytes = int(batch.num_rows), int(batch.nbytes) + RECORD_OVERHEAD * int(batch.num_rows)
     return max(1, producer.batch_bytes * rows // size_bytes)
 
 
 def _arranged(batch: Any, partitions: Any) -> Dealt:
-    """Rows of a partition side by side, in the order that they had."""
+    """Put the rows of each partition side by side, in the order that they had."""
     import pyarrow.compute as pc
 
     counted = sorted((each["values"], each["counts"]) for each in pc.value_counts(partitions).to_pylist())
@@ -159,7 +161,7 @@ def _produce(producer: "Producer", topic: str, dealt: Dealt, first: int, on_refu
 def _teller(
     topic_partition: TopicPartition, dealt: Dealt, first: int, on_refused: OnRefused | None
 ) -> Callable[[int, int, ClientError], None]:
-    """What was dealt is named by its row in the table again."""
+    """Return what tells `on_refused` of rows that were refused, by the numbers that these have in the table."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

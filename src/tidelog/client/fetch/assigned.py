@@ -18,7 +18,7 @@ from tidelog.records.fetched import decode_fetched
 from tidelog.records.header import MAX_INT64
 from tidelog.records.kernels_walk import walk
 
-AHEAD: Final = 2  # fetches that are buffered: one to read from, one for when it is used up
+AHEAD: Final = 2  # responses to buffer: one to read from, one for when that is used up
 
 
 class Chunk:
@@ -28,17 +28,17 @@ class Chunk:
 
     def __init__(self, data: bytes, aborted: AbortedFilter | None) -> None:
         self.data = data
-        self.position = 0  # what lies before it is used up
+        self.position = 0  # where the next batch to decode begins
         self.aborted = aborted
 
 
 class AssignedPartition:
     def __init__(self, topic_partition: TopicPartition, topic_id: Uuid, start: int, *, verify_crc: bool) -> None:
-        """`start`: an offset, or a special number that is yet to be looked up."""
+        """Begin at `start`: an offset, or EARLIEST or LATEST, which is yet to be looked up."""
         self.topic_partition = topic_partition
         self.topic_id = topic_id
         self.position = self.fetch_offset = start
-        self.upper = MAX_INT64  # where to stop
+        self.upper = MAX_INT64  # the offset before which to stop
         self.high_watermark = -1
         self.error: ClientError | None = None
         self.retry_at_ms = 0
@@ -46,12 +46,12 @@ class AssignedPartition:
         self._verify_crc = verify_crc
         self._chunks: deque[Chunk] = deque()
         self._ready: list[ConsumerRecord] = []
-        self._taken = 0  # of those that are ready
+        self._taken = 0  # how many of `_ready` the caller has had
         self._after_ready = start
 
     @property
     def is_placed(self) -> bool:
-        """Whether its position is an offset by now."""
+        """Tell whether the position is an offset by now, not EARLIEST or LATEST."""
         return self.position >= 0
 
     def wants_data(self, now_ms: int) -> bool:
@@ -63,14 +63,15 @@ class AssignedPartition:
         return len(self._chunks) >= AHEAD
 
     def seek(self, offset: int) -> None:
-        """Forget what was fetched ahead. A response that is still to come is known by the offset that it was for."""
+        """Go on at another offset, and forget what was fetched ahead. A response that is still to come is recognised as
+        outdated by the offset that it was for."""
         self.position = self.fetch_offset = self._after_ready = offset
         self.error, self.retry_at_ms, self.failing_since_ms = None, 0, None
         self._chunks.clear()
         self._ready, self._taken = [], 0
 
     def received(self, data: bytes, aborted: AbortedFilter | None) -> None:
-        """Records from the fetch offset on."""
+        """Buffer the records that a broker sent from the fetch offset on."""
         try:
             index = walk(data, 0, len(data))
         except RecordError as error:
@@ -86,7 +87,7 @@ class AssignedPartition:
         self.fetch_offset = max(self.fetch_offset, index.last_offsets[len(index) - 1] + 1)
 
     def take(self, count: int) -> list[ConsumerRecord]:
-        """Up to so many of the next records. An empty list: nothing is there."""
+        """Return the next records, `count` at most; an empty list where none is buffered."""
         while self._taken == len(self._ready):
             self.position = max(self.position, self._after_ready)
             if not self._chunks or self.position >= self.upper:

@@ -42,8 +42,8 @@ class Consumer:
         partition_bytes: int = 1 << 20,
         verify_crc: bool = True,
     ) -> None:
-        """A broker answers when it has `min_bytes`, or after `max_wait_ms`, with about `partition_bytes` a partition
-        and `max_bytes` in all; twice that is the memory that is held."""
+        """Prepare a consumer. A broker answers when it has `min_bytes`, or after `max_wait_ms`, with about
+        `partition_bytes` a partition and `max_bytes` in all; twice that is the memory that is held."""
         self.client = client
         self.options = FetchOptions(isolation == "read_committed", max_wait_ms, min_bytes, max_bytes, partition_bytes)
         self.verify_crc = verify_crc
@@ -54,11 +54,11 @@ class Consumer:
     # What to read
 
     def partitions(self, topic: str) -> list[TopicPartition]:
-        """All partitions of a topic; ClientError where there is none of that name."""
+        """Return all partitions of a topic; ClientError where there is no such topic."""
         return [TopicPartition(topic, each.index) for each in self.client.topic(topic).partitions]
 
     def assign(self, starts: Mapping[TopicPartition, int]) -> None:
-        """Read these and no others, each from an offset, EARLIEST or LATEST."""
+        """Read these partitions and no others, each from an offset, EARLIEST or LATEST."""
         assigned = {topic_partition: self._checked(topic_partition, start) for topic_partition, start in starts.items()}
         self._assigned.clear()
         self._assigned.update(assigned)
@@ -78,7 +78,8 @@ class Consumer:
         return AssignedPartition(topic_partition, topic.topic_id, start, verify_crc=self.verify_crc)
 
     def assign_from_time(self, partitions: Iterable[TopicPartition], timestamp_ms: int) -> None:
-        """Each from its first record that is not older; from its end where there is none."""
+        """Read each partition from its first record that is not older than the time; from its end where there is
+        none."""
         found = self._offsets(dict.fromkeys(partitions, timestamp_ms))
         self.assign({topic_partition: LATEST if offset < 0 else offset for topic_partition, offset in found.items()})
 
@@ -91,26 +92,26 @@ class Consumer:
         self._assigned[partition].seek(offset)
 
     def position(self, partition: TopicPartition) -> int:
-        """The offset of the next record that `poll` will give."""
+        """Return the offset of the next record that `poll` will give."""
         self._topic_partition()
         return self._assigned[partition].position
 
     def high_watermark(self, partition: TopicPartition) -> int:
-        """As the last fetch of the partition reported it; -1 before the first."""
+        """Return the high watermark that the last fetch of the partition reported; -1 before the first."""
         return self._assigned[partition].high_watermark
 
     def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(dict.fromkeys(partitions, EARLIEST))
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """One past the last record that this consumer may see."""
+        """Return for each partition the offset one past the last record that this consumer may see."""
         return self._offsets(dict.fromkeys(partitions, LATEST))
 
     # Reading
 
     def poll(self, timeout_ms: int, max_records: int = 500) -> list[ConsumerRecord]:
-        """Records that are there, or that come within the time; none if none do. ClientError where a partition
-        cannot be read, once the records before that are handed out."""
+        """Return records that are there, or that come within the time; an empty list if none do. ClientError where a
+        partition cannot be read, once the records before that are handed out."""
         client = self.client
         until_ms = client.now_ms() + timeout_ms
         wait_ms = 0
@@ -130,12 +131,12 @@ class Consumer:
             wait_ms = min(left_ms, LOOK_AGAIN_MS)
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
-        """For ever."""
+        """Yield records for ever, waiting for the next one where there is none."""
         while True:
             yield from self.poll(ITERATION_WAIT_MS, ITERATION_RECORDS)
 
     def read_to_end(self) -> Iterator[ConsumerRecord]:
-        """Every record up to the ends as they are now, then stop. What comes later is still there for `poll`."""
+        """Yield every record up to the ends as they are now, then stop. Later records are still there for `poll`."""
         self._topic_partition()
         for topic_partition, end in self.end_offsets(self._assigned).items():
             self._assigned[topic_partition].upper = end
@@ -150,13 +151,13 @@ class Consumer:
     def fetch_arrow(
         self, partition: TopicPartition, offset: int, *, end_offset: int | None = None, headers: bool = False
     ) -> "ArrowFetch":
-        """One fetch, as a pyarrow Table of offset, timestamp, key, value (and headers). Goes on at `next_offset`."""
+        """Fetch once; return a pyarrow Table of offset, timestamp, key, value (and headers), and where to go on."""
         from tidelog.client.arrow.fetch import fetch_arrow
 
         return fetch_arrow(self, partition, offset, end_offset, headers)
 
     def close(self) -> None:
-        """Its client stays open."""
+        """Forget the assignment. The client stays open."""
         self._assigned.clear()
 
     def __enter__(self) -> Self:
@@ -165,13 +166,13 @@ class Consumer:
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
-    # For `group_consumer`
+    # For `group.consumer`
 
     def _turn(self) -> None:
-        """What has to be done all the time while the caller polls."""
+        """Do what is due every time that the caller polls; nothing here, heartbeats and commits in a group."""
 
     def _add(self, starts: Mapping[TopicPartition, int]) -> None:
-        """Read these too."""
+        """Read these partitions as well."""
         self._assigned.update(
             {topic_partition: self._checked(topic_partition, start) for topic_partition, start in starts.items()}
         )
@@ -183,7 +184,7 @@ class Consumer:
     # Behind the scenes
 
     def _take(self, max_records: int) -> list[ConsumerRecord]:
-        """From one partition after the other; the one that gave goes to the end."""
+        """Return records of the first partition that has some, and move that partition to the end of the line."""
         for topic_partition, state in list(self._assigned.items()):
             records = state.take(max_records)
             if records:
@@ -192,7 +193,8 @@ class Consumer:
         return []
 
     def _is_at_end(self) -> bool:
-        """Of a read that has one: a transaction's marker may be the last thing there, and no record comes after it."""
+        """Tell whether every partition is at its `upper` offset, in a read that has one. The last thing before it may
+        be a transaction's marker, after which no record comes."""
         return bool(self._assigned) and all(state.position >= state.upper for state in self._assigned.values())
 
     def _check(self) -> None:
@@ -205,7 +207,7 @@ class Consumer:
                 raise state.error
 
     def _topic_partition(self) -> None:
-        """Look up the offsets of those that start at a special place."""
+        """Look up the offsets of partitions that start at EARLIEST or LATEST."""
         wanted = {
             topic_partition: state.position for topic_partition, state in self._assigned.items() if not state.is_placed
         }

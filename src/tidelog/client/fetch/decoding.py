@@ -12,6 +12,7 @@ _KEY, _VALUE = 0, 2  # of the four positions, and of the four bits of validity, 
 
 
 def records_of(topic_partition: TopicPartition, columns: Columns) -> list[ConsumerRecord]:
+    """Return the rows of a fetch as records."""
     rows = len(columns)
     positions = memoryview(columns.positions).tolist()
     validity = bytes(memoryview(columns.validity))
@@ -36,7 +37,7 @@ def records_of(topic_partition: TopicPartition, columns: Columns) -> list[Consum
 
 
 def _fields(data: bytes, positions: list[int], which: int, rows: int, validity: bytes, nulls: int) -> Any:
-    """The bytes of every row, None where it is null."""
+    """Return the key or the value of every row (`which` says which), None where it is null."""
     if nulls == rows:
         return repeat(None, rows)
     found: list[bytes | None] = [

@@ -38,12 +38,13 @@ log = logging.getLogger("tidelog.client")
 # A broker that hit a bug of its own with one request may well do better with the next.
 PASSES: Final = RETRIABLE | {ErrorCode.UNKNOWN_SERVER_ERROR}
 
-# Long enough for every broker of a cluster that was just started to know its topics: what is taken for gone here is
+# Long enough for every broker of a cluster that was just started to know its topics: a topic that is taken for gone is
 # data loss to the caller.
 GONE_PATIENCE_MS: Final = 15_000
 
-# What is asked for beyond the end of the range is sent for nothing: a small micro-batch would be a tenth of it. Until a
-# chunk has shown what records take, they are taken to be a little larger than most are.
+# A request asks for about as many bytes as the range has: what lies beyond its end would be sent for nothing, ten times
+# as much as a small micro-batch needs. Until a chunk has shown how large records are, they are taken to be a little
+# larger than most are.
 BYTES_EACH_GUESSED: Final = 512
 BYTES_LEAST: Final = 65_536
 
@@ -51,8 +52,8 @@ OpenLink = Callable[[Node, str, int], FetchLink]
 
 
 class KnownLeader(NamedTuple):
-    """Who leads the partition, as another client has found out: a fetch may go there without asking who it is. What
-    is out of date by now costs one try."""
+    """The leader of a partition as another client has found it out, so that a fetch may go there without asking for
+    metadata. Where it is out of date, that costs one try."""
 
     node: Node
     leader_epoch: int
@@ -60,7 +61,7 @@ class KnownLeader(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """What one response holds, not decoded yet."""
+    """The batches of one response, not decoded yet."""
 
     data: bytes
     batches: BatchIndex  # those that are whole
@@ -70,7 +71,8 @@ class Chunk(NamedTuple):
 
 
 class RangeLost(ClientError):
-    """The log has lost what was asked for: to retention, a truncation, or because the topic is gone or another."""
+    """The log no longer has what was asked for: through retention, a truncation, or a topic that was deleted or
+    replaced."""
 
     def __init__(
         self, topic_partition: TopicPartition, offset: int, of: str, available: tuple[int, int] | None, why: str
@@ -90,7 +92,7 @@ def _opener(client: Client, leader: KnownLeader | None) -> OpenLink:
 
 
 class FetchAhead:
-    """From `start` to before `end`, a chunk at a time."""
+    """A read of one partition from offset `start` to before `end`, a chunk at a time."""
 
     def __init__(
         self,
@@ -106,8 +108,9 @@ class FetchAhead:
         leader: KnownLeader | None = None,
         open_link: OpenLink | None = None,
     ) -> None:
-        """`topic_id`: the topic that is meant, where another may have got its name since. `rack`: where the reader
-        is, for a broker that knows of a replica near it (KIP-392). `leader`: spares the question, if it still leads."""
+        """Prepare to read. `topic_id`: the topic that is meant, where another may have got its name since. `rack`:
+        where the reader is, for a broker that knows of a replica near it (KIP-392). `leader`: spares the question, if
+        it still leads."""
         self.topic_partition = topic_partition
         self.offset = start
         self.end = end
@@ -119,18 +122,19 @@ class FetchAhead:
         self._leader = leader
         self._open_link = open_link
         self._link: FetchLink | None = None
-        self._is_owed = False  # a response, on the link
-        self._bytes_each = BYTES_EACH_GUESSED  # of an offset
-        self._follower: int | None = None  # that the leader has sent us to
+        self._is_owed = False  # a request is in flight on the link
+        self._bytes_each = BYTES_EACH_GUESSED  # per offset, as the last chunk had them
+        self._follower: int | None = None  # the replica that the leader has sent us to
         self._backoff = Backoff(client.world.entropy)
         self._failing_since_ms: int | None = None
-        self._gone_since_ms: int | None = None  # brokers say that there is no such topic or partition
+        self._gone_since_ms: int | None = None  # since when brokers say that there is no such topic
         self._starving_since_ms: int | None = None
         self._resume_ms = 0  # throttled until then
         self._was_throttled = False
 
     def next_chunk(self) -> Chunk | None:
-        """None when the end is reached. ClientError, RangeLost: see above."""
+        """Return the next chunk; None when the end is reached. The opening of this file says what ClientError and
+        RangeLost mean."""
         while self.offset < self.end:
             try:
                 frame, reply = self._answer()
@@ -150,7 +154,7 @@ class FetchAhead:
         self._failing_since_ms = self._gone_since_ms = self._starving_since_ms = None
 
     def close(self) -> None:
-        """It opens again by itself where it is asked for more."""
+        """Close the link. It is opened again where another chunk is asked for."""
         if self._link is not None:
             self._link.close()
         self._link, self._is_owed = None, False
@@ -177,7 +181,7 @@ class FetchAhead:
         if left_ms > 0:
             self._client.pause(left_ms)
         if self._topic_id is not None and not link.takes_ids:
-            self._leader = None  # whose topic of the name it is, only the metadata tell
+            self._leader = None  # the broker goes by name: the metadata tell whether it is the same topic
         if self._leader is None:
             wanted = Wanted(self._topic().topic_id, offset, self._partition().leader_epoch)
         else:
@@ -192,7 +196,8 @@ class FetchAhead:
         return min(self._options.partition_bytes, max(BYTES_LEAST, (self.end - offset) * self._bytes_each))
 
     def _ask_ahead(self) -> None:
-        """A failure here is found again, and dealt with, when the answer is asked for."""
+        """Send the next request before the caller decodes this response. A failure only closes the link: it is found
+        again, and dealt with, when the answer is needed."""
         if self.offset >= self.end or self._resume_ms > self._client.now_ms() or self._link is None:
             return
         try:
@@ -249,7 +254,7 @@ class FetchAhead:
         index = self._walk(frame, reply)
         offset = self.offset
         self.offset = index.last_offsets[len(index) - 1] + 1
-        # At least one: whether the batches are in order is for who decodes them to say.
+        # At least one: whether the batches are in order is checked where they are decoded.
         self._bytes_each = (reply.end - reply.start) // max(1, self.offset - index.base_offsets[0]) + 1
         self._starving_since_ms = None
         self._ask_ahead()
@@ -267,8 +272,8 @@ class FetchAhead:
         return index
 
     def _nothing_came(self, reply: FetchReply) -> None:
-        """No records, although the caller knows of some before `end`: the high watermark of a new leader may lag for
-        a moment, a transaction may be open; or the log was truncated."""
+        """Deal with an answer without records, although the caller knows of some before `end`: the high watermark of a
+        new leader may lag for a moment, a transaction may be open, or the log was truncated."""
         nearer = reply.preferred_read_replica if self._rack else -1
         if nearer >= 0 and nearer != self._follower:
             self._follower = nearer
@@ -308,14 +313,14 @@ class FetchAhead:
         return found.offset
 
     def _leave_follower(self) -> None:
-        """For good: the leader would only send us there again."""
+        """Read from the leader, and stay there: with our rack it would only send us to the follower again."""
         self._follower, self._rack = None, ""
         self.close()
 
     # What goes wrong
 
     def _failed(self, error: ClientError) -> None:
-        """Again in a while, unless it does not pass or has lasted too long."""
+        """Wait before the next try; raise the error if it does not pass by itself or has lasted too long."""
         of = self._of
         self.close()
         if self._follower is not None:
@@ -323,7 +328,7 @@ class FetchAhead:
         if isinstance(error, RangeLost | CannotConnect | TimedOut | CorruptRecords) or error.code not in PASSES:
             raise error
         if self._leader is not None:
-            self._leader = None  # the plan is older than this: ask who leads by now
+            self._leader = None  # it may lead no more: ask the metadata
             return
         self._check_patience(error, of)
         self._client.pause(self._backoff.next_ms())
@@ -352,7 +357,7 @@ class FetchAhead:
             self._backoff.reset()
 
     def _note_throttling(self, throttle_time_ms: int) -> None:
-        """The broker reads nothing from us until then; asking later keeps the socket's buffers free."""
+        """Remember until when the broker reads nothing from us; asking only then keeps the socket's buffers free."""
         if throttle_time_ms > 0:
             self._resume_ms = self._client.now_ms() + throttle_time_ms
             if not self._was_throttled:

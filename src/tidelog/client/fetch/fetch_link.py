@@ -36,19 +36,19 @@ _ERROR_CODE: Final = Struct(">ih")  # correlation id, error code: what every res
 
 class FetchLink:
     def __init__(self, connected: socket.socket, node: Node, client_id: str, timeout_ms: int) -> None:
-        """`timeout_ms`: how long to wait for more of a response."""
+        """Wrap a connected socket. `timeout_ms`: how long to wait for more of a response."""
         self.node = node
         self._socket = connected
         self._client_id = client_id
         self._timeout_ms = timeout_ms
         self._correlation_id = 0
-        self._version = 0  # of the request in flight
+        self._version = 0  # of the request that is in flight
         self._served = Versions(0, 0)
-        self._ranges: dict[int, Versions] = {}  # that the broker serves, by API
+        self._ranges: dict[int, Versions] = {}  # versions that the broker serves, by API
 
     def negotiate(self, served: Versions | None = None) -> None:
-        """Which versions of Fetch the broker serves: asked for, unless they are known. UnsupportedByBroker where we
-        know none of them."""
+        """Find out which versions of Fetch the broker serves, unless `served` tells. UnsupportedByBroker where we know
+        none of them."""
         if served is None:
             self._ranges = self._versions(schema_of(ApiVersionsRequest).versions.highest)
             served = self._ranges.get(ApiKey.FETCH, Versions(-1, -1))
@@ -75,19 +75,20 @@ class FetchLink:
 
     @property
     def takes_ids(self) -> bool:
-        """Whether the broker can be told which topic is meant. An older one goes by the name, and the name's topic may
-        be another by now."""
+        """Tell whether the broker can be told by id which topic is meant. An older broker goes by the name, and the
+        topic of that name may be another by now."""
         return self._served.highest > _BY_NAME_MAX
 
     def ask(self, request: FetchRequest) -> None:
-        """For one partition. One request at a time may be in flight."""
+        """Send a fetch of one partition. One request at a time may be in flight."""
         highest = self._served.intersection(schema_of(FetchRequest).versions).highest
         is_by_name = request.topics[0].topic_id == ZERO_UUID
         self._version = min(highest, _BY_NAME_MAX) if is_by_name else highest
         self._send(request, self._version)
 
     def answer(self) -> tuple[bytes, FetchReply]:
-        """OSError where the connection is gone or time runs out, ProtocolError where it makes no sense."""
+        """Return the frame and where its parts are. OSError where the connection is gone or time runs out,
+        ProtocolError where the answer makes no sense."""
         frame = self._receive()
         return frame, read_reply(frame, self._version, self._correlation_id)
 
@@ -112,7 +113,7 @@ class FetchLink:
         return self._receive_exactly(size)
 
     def _receive_exactly(self, count: int) -> bytes:
-        """In one piece, but for a signal or a pause in between."""
+        """Receive `count` bytes, in one call unless a signal or a pause comes in between."""
         received = self._receive_some(count)
         if len(received) == count:
             return received
@@ -139,8 +140,8 @@ class FetchLink:
 
 
 def open_link(node: Node, client_id: str, timeout_ms: int, *, served: Versions | None = None) -> FetchLink:
-    """Connected and negotiated. OSError, ProtocolError or UnsupportedByBroker where that is not possible. `served`:
-    the versions of Fetch that the broker serves, where somebody has negotiated before."""
+    """Return a link that is connected and has negotiated. OSError, ProtocolError or UnsupportedByBroker where that is
+    not possible. `served`: the versions of Fetch that the broker serves, where somebody has negotiated before."""
     connected = socket.create_connection((node.host, node.port), min(timeout_ms, CONNECT_TIMEOUT_MS) / 1000)
     link = FetchLink(connected, node, client_id, timeout_ms)
     try:

@@ -31,12 +31,12 @@ class FetchReply(NamedTuple):
     log_start_offset: int = -1
     aborted: tuple[AbortedTransaction, ...] = ()
     preferred_read_replica: int = -1
-    start: int = 0  # of the records in the frame
+    start: int = 0  # position of the records in the frame
     end: int = 0
 
 
 def read_reply(frame: bytes, version: int, correlation_id: int) -> FetchReply:
-    """`frame`: without its size. MalformedMessage where it is not what it should be."""
+    """Read a response frame, which comes without its size. MalformedMessage where it is not what it should be."""
     try:
         return _read(_Reader(frame, version >= _FLEXIBLE), version, correlation_id)
     except (error, IndexError):
@@ -107,7 +107,7 @@ class _Reader:
         self.position += count
 
     def length(self) -> int:
-        """Of an array or of bytes; -1 for null."""
+        """Read the length of an array or of bytes; -1 for null."""
         return self._unsigned() - 1 if self._is_flexible else self.read(_INT32)[0]
 
     def text_bytes(self) -> int:
@@ -116,7 +116,7 @@ class _Reader:
     def skip_tags(self) -> None:
         if self._is_flexible:
             for _ in range(self._unsigned()):
-                self._unsigned()  # which
+                self._unsigned()  # the tag
                 self.skip(self._unsigned())
 
     def _unsigned(self) -> int:

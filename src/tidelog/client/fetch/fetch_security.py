@@ -33,7 +33,8 @@ RECORD_BYTES: Final = 1 << 14  # TLS has no larger ones
 
 
 def open_secured(access: Access, node: Node, client_id: str, timeout_ms: int) -> FetchLink:
-    """Connected, authenticated and negotiated. As `open_link`, and a ClientError where we are not let in."""
+    """Return a link that is connected, authenticated and has negotiated. The errors are those of `open_link`, and a
+    ClientError where we are not let in."""
     connected = socket.create_connection((node.host, node.port), min(timeout_ms, CONNECT_TIMEOUT_MS) / 1000)
     try:
         connected = _encrypted(connected, access, node, timeout_ms)
@@ -70,10 +71,10 @@ class SecuredLink(FetchLink):
         self._renew_s: float | None = None  # when to authenticate again
 
     def negotiate(self, served: Versions | None = None) -> None:
-        """SecurityFailure, too."""
+        """Negotiate, then authenticate. SecurityFailure where the two sides do not come to terms."""
         try:
             super().negotiate(served)
-        except ssl.SSLError as error:  # with TLS 1.3, a certificate of ours is refused only now
+        except ssl.SSLError as error:  # with TLS 1.3, a broker refuses our certificate only now
             shows_certificate = self._access.shows_certificate
             raise failure_of(error, self.node.host, shows_certificate=shows_certificate) from None
         if self._access.sasl is not None:

@@ -1,7 +1,7 @@
 """The client's side of a fetch session (KIP-227): name the partitions once, then only what changed.
 
-One for each broker. The broker keeps what was last asked for, so we do too, and say the difference. When the two
-disagree (the broker has forgotten the session, or a request was lost) the next request says everything again.
+One session for each broker. The broker keeps what was last asked for, so we do too, and send the difference. When the
+two disagree (the broker has forgotten the session, or a request was lost) the next request says everything again.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,8 @@ MAX_EPOCH: Final = 0x7FFF_FFFF
 
 
 class Wanted(NamedTuple):
-    """What is asked for of one partition."""
+    """A position to fetch one partition from: its topic's id, the offset, and the leader epoch that the client
+    knows."""
 
     topic_id: Uuid
     offset: int
@@ -30,7 +31,8 @@ class FetchSession:
         self._known: dict[TopicPartition, Wanted] = {}
 
     def request(self, wanted: Mapping[TopicPartition, Wanted], partition_bytes: int) -> FetchRequest:
-        """A request that makes the session ask for exactly these; limits and times are the caller's to fill in."""
+        """Return a request that makes the session ask for exactly these partitions; limits and times are the caller's
+        to fill in."""
         known = {} if self._epoch == FULL else self._known
         changed = [topic_partition for topic_partition, each in wanted.items() if known.get(topic_partition) != each]
         gone = [
@@ -50,7 +52,7 @@ class FetchSession:
         return request
 
     def answered(self, response: FetchResponse) -> None:
-        """Without an error of the session itself."""
+        """Note a response that has no error of the session itself: the next request has the next epoch."""
         self._id = response.session_id
         if self._id == NO_SESSION:
             self._epoch = FULL
@@ -58,7 +60,8 @@ class FetchSession:
             self._epoch = 1 if self._epoch == MAX_EPOCH else self._epoch + 1
 
     def reset(self) -> None:
-        """Say everything again. The id stays: it tells the broker which session the new one replaces."""
+        """Let the next request name every partition again. The id stays: it tells the broker which session the new one
+        replaces."""
         self._epoch = FULL
 
 

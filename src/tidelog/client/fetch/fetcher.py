@@ -50,7 +50,7 @@ class Fetcher:
         self._in_flight: dict[int, None] = {}  # leaders that owe a response
 
     def send(self, now_ms: int) -> None:
-        """Ask every leader that owes us nothing, for what has room."""
+        """Ask every leader that has no request of ours in flight, for the partitions that have room."""
         by_leader: dict[int, dict[TopicPartition, Wanted]] = {}
         hurried: dict[int, None] = {}
         for topic_partition, state in self._assigned.items():
@@ -117,7 +117,8 @@ class Fetcher:
                     self._read_partition(state, data)
 
     def _current(self, topic_partition: TopicPartition, asked: Wanted) -> AssignedPartition | None:
-        """The partition, if it still waits for what was asked: the caller may have gone elsewhere since."""
+        """Return the partition, if it still waits for what was asked: the caller may have moved to another offset
+        since."""
         state = self._assigned.get(topic_partition)
         if state is None or (state.topic_id, state.fetch_offset) != (asked.topic_id, asked.offset):
             return None
@@ -143,7 +144,7 @@ class Fetcher:
         return AbortedFilter(AbortedTransaction(each.producer_id, each.first_offset) for each in aborted)
 
     def _failed(self, state: AssignedPartition, error: ClientError) -> None:
-        """Again in a while, unless it does not pass or has lasted too long."""
+        """Try again in a while; hand the error to the caller if it does not pass by itself or has lasted too long."""
         now_ms = self._client.now_ms()
         self._client.refresh_soon()
         state.retry_at_ms = now_ms + RETRY_PAUSE_MS
@@ -157,13 +158,13 @@ class Fetcher:
         return ClientError(code, asked, self._client.name)
 
     def forget(self) -> None:
-        """The assignment changed altogether."""
+        """Begin every session anew, because the whole assignment has changed."""
         for session in self._sessions.values():
             session.reset()
 
 
 def one_fetch(partition: Wanted, topic_partition: TopicPartition, options: FetchOptions) -> FetchRequest:
-    """A request outside any session."""
+    """Return a request for one partition, outside any session."""
     request = FetchSession().request({topic_partition: partition}, options.partition_bytes)
     request.session_epoch = -1
     request.max_wait_ms, request.min_bytes, request.max_bytes = (

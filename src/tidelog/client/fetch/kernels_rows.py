@@ -1,4 +1,4 @@
-"""The common batch, decoded at once: every record with short lengths, without headers, with an offset that is wanted.
+"""The common batch, decoded at once: every record has short lengths, no headers, and an offset that is wanted.
 Compiled by mypyc; the same file runs interpreted. The rules are those of `records.kernels_decode`, the result too.
 
 That kernel reads any record, field by field, and says what is wrong with one; this one knows only the records that
@@ -27,7 +27,7 @@ from tidelog.records.kernels_walk import OVERHEAD, batch_end, check_bounds, chec
 def decode_rows(
     b: bytes, position: i64, end: i64, lower: i64, upper: i64, time_factor: i64, verify_crc: bool
 ) -> Columns:
-    """As `kernels_decode.decode`."""
+    """Decode the batches between `position` and `end`, as `kernels_decode.decode` does."""
     check_bounds(b, position, end)
     if time_factor < 1:
         raise ValueError(f"time factor {time_factor}")

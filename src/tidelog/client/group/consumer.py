@@ -7,7 +7,7 @@
 
 Offsets are committed every `auto_commit_ms`, when partitions go to another member, and at the end: those of records
 that `poll` has handed out before its last call, which the caller is taken to have dealt with. Whoever wants to decide
-that for itself sets `auto_commit_ms=None` and calls `commit`. Heartbeats: see `group_membership`.
+that for itself sets `auto_commit_ms=None` and calls `commit`. Heartbeats: see `group.membership`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,9 +50,10 @@ class GroupConsumer(Consumer):
         on_revoked: Callable[[list[TopicPartition]], None] | None = None,
         **options: Any,
     ) -> None:
-        """`start`: EARLIEST or LATEST, where the group has no offset of a partition. `instance_id` makes it a static
-        member, whose partitions wait for it when it leaves. `assignor`: uniform or range. `on_revoked` is told of
-        partitions that are about to go, and may `commit` them. The other options are those of a Consumer."""
+        """Prepare a consumer; it joins with `subscribe`. `start`: EARLIEST or LATEST, for partitions of which the group
+        has committed no offset. `instance_id` makes it a static member, whose partitions wait for it when it leaves.
+        `assignor`: uniform or range. `on_revoked` is told of partitions that are about to go, and may `commit` them.
+        The other options are those of a Consumer."""
         super().__init__(client, **options)
         self.group_id = group_id
         self._groups = Coordinators(client, CoordinatorKind.GROUP)
@@ -67,7 +68,7 @@ class GroupConsumer(Consumer):
     # The group
 
     def subscribe(self, topics: Sequence[str] = (), *, pattern: str | None = None) -> None:
-        """Share these topics, or those that the pattern (RE2) matches now or later, with the group."""
+        """Share these topics with the group, or those that the pattern (RE2) matches now or later."""
         if not topics and not pattern:
             raise ValueError("subscribe to topics, or to a pattern")
         if self._membership is None:
@@ -79,21 +80,21 @@ class GroupConsumer(Consumer):
 
     @property
     def group_metadata(self) -> GroupMetadata:
-        """As whom a transaction commits this consumer's offsets."""
+        """The member on whose behalf a transaction commits this consumer's offsets."""
         committer = self._committer()
         return GroupMetadata(self.group_id, committer.epoch, committer.member_id, committer.instance_id)
 
     @property
     def is_settled(self) -> bool:
-        """Whether it has the partitions that it is to have, as far as it knows: the coordinator may take a while
-        before it assigns any (`group.consumer.assignment.interval.ms`)."""
+        """Tell whether the consumer has the partitions that it is to have, as far as it knows: the coordinator may take
+        a while before it assigns any (`group.consumer.assignment.interval.ms`)."""
         return self._membership is not None and self._membership.member.is_settled
 
     # Offsets
 
     def commit(self, offsets: Offsets | None = None) -> None:
-        """These, or the positions of everything that is assigned. ClientError where it is not done: the partitions may
-        be another member's by now, which begins where the last commit was."""
+        """Commit these offsets, or the positions of everything that is assigned. ClientError where that fails: the
+        partitions may be another member's by now, which begins where the last commit was."""
         offsets = self.positions() if offsets is None else offsets
         deadline_ms = self.client.now_ms() + self.client.retry_timeout_ms
         while True:
@@ -107,15 +108,15 @@ class GroupConsumer(Consumer):
             raise _explained(refused[0])
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, CommittedOffset]:
-        """What the group has committed; a partition without is left out."""
+        """Return what the group has committed; a partition without a committed offset is left out."""
         return fetch_offsets(self._groups, self.group_id, partitions)
 
     def positions(self) -> dict[TopicPartition, int]:
-        """Of all that have one by now."""
+        """Return the position of every assigned partition that has one by now."""
         return {topic_partition: state.position for topic_partition, state in self._assigned.items() if state.is_placed}
 
     def close(self) -> None:
-        """Commit, unless told not to, and leave the group. The client stays open."""
+        """Commit, unless `auto_commit_ms` is None, and leave the group. The client stays open."""
         try:
             if self._auto_commit_ms is not None and self._membership is not None:
                 self.commit()
@@ -125,7 +126,7 @@ class GroupConsumer(Consumer):
             super().close()
 
     def __exit__(self, *exception: object) -> None:
-        """A caller that goes down has not dealt with all that it was handed: nothing is committed for it."""
+        """Close. After an exception nothing is committed: the caller has not dealt with all that it was handed."""
         if exception[0] is not None:
             self._auto_commit_ms = None
         self.close()
@@ -154,7 +155,8 @@ class GroupConsumer(Consumer):
             self._try_to_commit()
 
     def _try_to_commit(self) -> None:
-        """One that is put out of the group learns it with its next heartbeat, and has to read again what follows."""
+        """Commit, unless the group has put this member out: its next heartbeat will tell it so, and the records after
+        the last commit are read again."""
         try:
             self.commit()
         except ClientError as error:

@@ -22,7 +22,7 @@ from tidelog.protocol.messages.consumer_group_heartbeat import (
 
 JOINING: Final = 0
 LEAVING: Final = -1
-LEAVING_FOR_A_WHILE: Final = -2  # of a static member: its partitions wait for it
+LEAVING_FOR_A_WHILE: Final = -2  # a static member's, whose partitions wait for it
 REJOIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
 UNCHANGED: Final = -1
 
@@ -41,13 +41,13 @@ class GroupMember:
     def __init__(self, options: MemberOptions) -> None:
         self.options = options
         self.epoch = JOINING
-        self.interval_ms = 0  # none is agreed on before the first answer
-        self.target: list[TopicIdPartition] | None = None  # None: none has come yet
+        self.interval_ms = 0  # the coordinator's answers say how long it is
+        self.target: list[TopicIdPartition] | None = None  # None: the coordinator has sent none yet
         self.owned: list[TopicIdPartition] = []
         self._topics: list[str] = []
         self._regex: str | None = None
         self._told_subscription = False
-        self._told_owned: list[TopicIdPartition] | None = None  # None: nothing, so everything is to be told
+        self._told_owned: list[TopicIdPartition] | None = None  # None: the next heartbeat says everything
 
     def subscribe(self, topics: Sequence[str], regex: str | None) -> None:
         self._topics, self._regex = sorted(topics), regex
@@ -59,12 +59,12 @@ class GroupMember:
 
     @property
     def has_news(self) -> bool:
-        """Something that should not wait for the next heartbeat that is due."""
+        """Tell whether there is something that should not wait for the next heartbeat that is due."""
         return self.epoch == JOINING or not self._told_subscription or self._told_owned != self.owned
 
     @property
     def is_settled(self) -> bool:
-        """It has what it is to have, and the coordinator knows."""
+        """Tell whether the member owns what it is to own, and the coordinator knows."""
         return (
             self.epoch > JOINING and self.target is not None and sorted(self.target) == self.owned == self._told_owned
         )
@@ -73,6 +73,7 @@ class GroupMember:
         self.owned = sorted(partitions)
 
     def request(self) -> ConsumerGroupHeartbeatRequest:
+        """Return the next heartbeat, and take what it says for told."""
         options = self.options
         request = ConsumerGroupHeartbeatRequest(
             group_id=options.group_id,
@@ -102,11 +103,11 @@ class GroupMember:
         )
 
     def not_heard(self) -> None:
-        """Of the last heartbeat it is not known what became of it."""
+        """Say everything again: it is not known whether the last heartbeat has arrived."""
         self._told_owned = None
 
     def accept(self, response: ConsumerGroupHeartbeatResponse) -> None:
-        """Of a response without an error."""
+        """Take over what a response without an error says."""
         if response.member_id:
             self.options.member_id = response.member_id
         self.epoch, self.interval_ms = response.member_epoch, response.heartbeat_interval_ms
@@ -115,7 +116,7 @@ class GroupMember:
             self.target = [TopicIdPartition(each.topic_id, index) for each in found for index in each.partitions]
 
     def begin_again(self) -> None:
-        """The group went on without us: what we had may be another's by now."""
+        """Join anew. The group went on without us: what we had may be another member's by now."""
         self.epoch, self.target, self.owned = JOINING, None, []
         self.not_heard()
 

@@ -34,7 +34,8 @@ class Membership:
         on_revoked: OnPartitions,
         on_lost: OnPartitions,
     ) -> None:
-        """`on_revoked` is called while the partitions are still ours, `on_lost` when they are not any more."""
+        """Prepare to join. `on_revoked` is called while the partitions are still ours, `on_lost` when they are not any
+        more."""
         self.member = GroupMember(options)
         self._client = client
         self._groups = groups
@@ -52,7 +53,7 @@ class Membership:
         return self._topic_partitions(self.member.owned)
 
     def turn(self) -> None:
-        """Whatever is to be done now; ClientError where the group will not have us."""
+        """Take over a new target and send the heartbeat that is due. ClientError where the group has refused us."""
         if self._error is not None:
             raise self._error
         self._reconcile()
@@ -62,7 +63,7 @@ class Membership:
             self._send(now_ms)
 
     def learn_epoch(self) -> None:
-        """A heartbeat at once, and its answer: the coordinator is ahead of us."""
+        """Send a heartbeat at once and wait for its answer, because the coordinator is at a later epoch than we are."""
         self._due_ms = 0
         if not self._is_in_flight:
             self._send(self._client.now_ms())
@@ -72,7 +73,7 @@ class Membership:
             raise self._error
 
     def leave(self) -> None:
-        """As well as we can: whom the coordinator does not hear from is put out in time anyway."""
+        """Tell the coordinator that we leave. If that fails, no matter: the session timeout puts us out as well."""
         group_id, request = self.member.options.group_id, self.member.leave_request()
         node_id = self._groups.known(group_id)
         if node_id is not None and self._error is None:
@@ -120,7 +121,8 @@ class Membership:
     # Partitions
 
     def _reconcile(self) -> None:
-        """First let go, and say so; what is new has been let go of by others when it comes."""
+        """Move towards the target: first let go of partitions, and say so; then take the new ones, which other members
+        have let go of before they were assigned to us."""
         member, wanted = self.member, self.member.target
         if wanted is None or sorted(wanted) == member.owned:
             return
@@ -141,7 +143,7 @@ class Membership:
         return [TopicPartition(self._names[each.topic_id], each.partition) for each in partitions]
 
     def _named(self, wanted: Sequence[TopicIdPartition]) -> list[TopicIdPartition]:
-        """Those whose topic we know the name of; one that is deleted by now has none."""
+        """Return the partitions whose topic we know the name of; a topic that is deleted by now has none."""
         unknown = dict.fromkeys(each.topic_id for each in wanted if each.topic_id not in self._names)
         if unknown:
             topics = [MetadataRequestTopic(name=None, topic_id=topic_id) for topic_id in unknown]

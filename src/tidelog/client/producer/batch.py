@@ -24,13 +24,13 @@ from tidelog.records.header import (
 from tidelog.records.kernels_encode import BinaryColumn, HeaderLists, RecordColumns, encode_body, seal
 from tidelog.records.produced import NULLS
 
-# Lengths, deltas and attributes of a record; an estimate, as batch_bytes is.
+# Bytes for the lengths, deltas and attributes of a record; an estimate, as batch_bytes is.
 RECORD_OVERHEAD: Final = 16
 NO_LIMIT: Final = 0x7FFFFFFF
 
-# Told the offset of a record, or why there is none.
+# Called with the offset of a record, or why there is none.
 OnDelivery = Callable[[int | ClientError], None]
-# Told why a batch, or a part of it, was given up.
+# Called with why a batch, or a part of it, was given up.
 OnRefusal = Callable[[ClientError], None]
 
 
@@ -42,14 +42,14 @@ class Compression:
 
 @dataclass(slots=True)
 class ProducerBatch:
-    """Closed. `number` is the order of sending within its partition."""
+    """A closed batch. `number` is its place in the order of sending within its partition."""
 
     body: bytes  # compressed
     records_count: int
     base_timestamp: int
     max_timestamp: int
     codec: CompressionType
-    size_bytes: int  # of the producer's buffer, taken until its fate is known
+    size_bytes: int  # taken of the producer's buffer until the batch's fate is known
     created_ms: int
     on_delivery: list[tuple[int, OnDelivery]] = field(default_factory=list)  # by the record's index
     on_refused: OnRefusal | None = None
@@ -79,7 +79,7 @@ class ProducerBatch:
         )
 
     def tell(self, outcome: int | ClientError) -> None:
-        """Everybody who asked; `outcome` is the base offset (-1: not known) or the error."""
+        """Call everybody who asked about a record; `outcome` is the base offset (-1: not known) or the error."""
         for index, on_delivery in self.on_delivery:
             on_delivery(outcome if isinstance(outcome, ClientError) or outcome < 0 else outcome + index)
         if self.on_refused is not None and isinstance(outcome, ClientError):
@@ -87,7 +87,7 @@ class ProducerBatch:
 
 
 class OpenBatch:
-    """Records for one partition, not closed yet."""
+    """The records gathered for one partition, not closed yet."""
 
     __slots__ = ("_headers", "_keys", "_on_delivery", "_timestamps", "_values", "created_ms", "size_bytes")
 
@@ -142,7 +142,7 @@ class OpenBatch:
 def encode(
     columns: RecordColumns, row: int, limit_bytes: int, compression: Compression, created_ms: int, size_bytes: int
 ) -> ProducerBatch:
-    """The rows from `row` on that fit. The columns were checked."""
+    """Return a batch of the rows from `row` on that fit. The columns were checked before."""
     body = encode_body(columns, row, limit_bytes)
     records = body.records
     if compression.codec:
@@ -153,7 +153,7 @@ def encode(
 
 
 def binary_column(values: Sequence[bytes | None]) -> BinaryColumn:
-    """Values, some of them null, as Arrow has them."""
+    """Return values, some of them null, in Arrow's layout."""
     nulls = values.count(None)
     if nulls and nulls == len(values):
         return NULLS

@@ -20,17 +20,17 @@ MASK_32: Final = 0xFFFFFFFF
 
 
 def times(value: i64) -> i64:
-    """`value * FACTOR` modulo 2^32, in two halves that fit."""
+    """Return `value * FACTOR` modulo 2^32, computed in two halves that fit into 64 bits."""
     return ((value & MASK_16) * FACTOR + ((((value >> 16) * FACTOR) & MASK_16) << 16)) & MASK_32
 
 
 def murmur2(data: bytes) -> i64:
-    """Without a sign."""
+    """Return the hash as an unsigned number of 32 bits."""
     return murmur2_within(data, 0, len(data))
 
 
 def murmur2_within(data: bytes, start: i64, length: i64) -> i64:
-    """Of `length` bytes from `start` on, which the caller knows to be there."""
+    """Return the hash of `length` bytes from `start` on, which the caller knows to be there."""
     whole: i64 = start + (length & ~3)
     hashed: i64 = SEED ^ length
     at: i64 = start
@@ -51,13 +51,14 @@ def murmur2_within(data: bytes, start: i64, length: i64) -> i64:
 
 
 def partition_of_key(key: bytes, partitions: i64) -> i64:
-    """Where Java's default partitioner puts a key: its sign is dropped, not its absolute value taken."""
+    """Return the partition that Java's default partitioner chooses: the sign bit of the hash is dropped, which is not
+    the same as its absolute value."""
     return (murmur2(key) & MASK_31) % partitions
 
 
 def partitions_of_keys(keys: BinaryColumn, rows: i64, partitions: i64, sticky: bytes, rows_each: i64) -> bytes:
-    """A partition a row, as little-endian int32. Rows without a key go, `rows_each` at a time, to the partitions that
-    `sticky` lists (little-endian int32 too); its last one takes what is left."""
+    """Return a partition for each row, as little-endian int32. Rows without a key go, `rows_each` at a time, to the
+    partitions that `sticky` lists (little-endian int32 too); its last one takes what is left."""
     keys.check_rows(rows)
     writer = BytesWriter()
     last: i64 = len(sticky) // 4 - 1

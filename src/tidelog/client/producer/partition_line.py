@@ -40,8 +40,8 @@ class PartitionLine:
         self.is_idempotent = is_idempotent
         self.is_transactional = is_transactional
         self.identity: Identity | None = None
-        self.used_up_id: int = NO_PRODUCER_ID  # one whose epochs ran out
-        self.leader: int | None = None  # that has what is in flight
+        self.used_up_id: int = NO_PRODUCER_ID  # a producer id whose epochs ran out
+        self.leader: int | None = None  # the leader that has the batches in flight
         self.open: OpenBatch | None = None
         self.waiting: deque[ProducerBatch] = deque()
         self.in_flight: deque[ProducerBatch] = deque()
@@ -57,7 +57,7 @@ class PartitionLine:
         return self.open is None and not self.waiting and not self.in_flight and not self.retries
 
     def close(self, compression: Compression) -> None:
-        """What is gathered becomes a batch."""
+        """Close the open batch, which then waits to be sent."""
         if self.open is not None:
             self.waiting.append(self.open.close(compression))
             self.open = None
@@ -68,11 +68,12 @@ class PartitionLine:
         return bool(self.waiting) and has_room and now_ms >= self.retry_at_ms
 
     def may_send_to(self, leader: int) -> bool:
-        """What is in flight elsewhere has to be answered first, or it could be overtaken."""
+        """Tell whether a batch may go to this leader. Batches in flight to another leader have to be answered first, or
+        the new one could overtake them."""
         return not self.in_flight or self.leader == leader
 
     def take(self, leader: int) -> ProducerBatch:
-        """The next batch, in flight from now on."""
+        """Return the next batch, which is in flight from now on."""
         self.leader = leader
         batch = self.waiting.popleft()
         if self.identity is not None and batch.sequence == NO_SEQUENCE:
@@ -91,18 +92,18 @@ class PartitionLine:
         self._settle()
 
     def refused(self, batch: ProducerBatch) -> None:
-        """For good."""
+        """Remove a batch that will not be tried again."""
         self.in_flight.remove(batch)
         self._settle()
 
     def split(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
-        """To be tried again, in parts that take its place."""
+        """Put the parts of a batch in its place, to be tried again."""
         self.in_flight.remove(batch)
         self.retries += parts
         self._settle()
 
     def failed(self, batch: ProducerBatch, error: ClientError, now_ms: int) -> None:
-        """To be tried again."""
+        """Keep the batch, to be tried again after a pause, or at once after a gap (`is_gap`)."""
         self.in_flight.remove(batch)
         if self.is_gap(error.code) and not self.retries:
             self._needs_new_epoch = True
@@ -113,32 +114,33 @@ class PartitionLine:
         self._settle()
 
     def is_gap(self, code: ErrorCode) -> bool:
-        """Whether the code says that the batch before is missing, and it can be made good: by sending that again, or
-        under a new epoch. In a transaction only the former: what is missing there is missing for good."""
+        """Tell whether the code says that the batch before is missing, and that can be made good: by sending it again,
+        or under a new epoch. In a transaction only by sending again: what is missing there is missing for good."""
         may_mend = bool(self.retries) or not self.is_transactional
         return self.is_idempotent and code in _OUT_OF_ORDER and may_mend
 
     def expired(self, before_ms: int) -> list[ProducerBatch]:
-        """Waiting batches that are older are given up. What is in flight gets its answer first."""
+        """Remove and return the waiting batches that are older. Nothing expires while a batch is in flight."""
         found: list[ProducerBatch] = []
         while self.waiting and not self.in_flight and self.waiting[0].created_ms < before_ms:
             found.append(self.waiting.popleft())
         return found
 
     def drop(self) -> list[ProducerBatch]:
-        """What has not been sent, or would be sent again, is given up: the transaction that it belongs to is."""
+        """Remove and return all batches that wait to be sent, or sent again, because their transaction is aborted."""
         dropped = [*self.retries, *self.waiting]
         self.retries.clear()
         self.waiting.clear()
         return dropped
 
     def begin_transaction(self, identity: Identity | None) -> None:
-        """Nothing is under way. Another epoch has sequences of its own."""
+        """Take over the transaction's producer id and epoch while the line is empty. Another epoch has sequences of its
+        own."""
         if identity != self.identity:
             self.identity, self._next_sequence = identity, 0
 
     def _settle(self) -> None:
-        """When the last answer is in, what failed goes to the front of the line."""
+        """Put the failed batches at the front of the line, once nothing is in flight any more."""
         if self.in_flight or not self.retries:
             return
         self.retries.sort(key=lambda batch: batch.number)
@@ -148,7 +150,8 @@ class PartitionLine:
             self._begin_epoch()
 
     def _begin_epoch(self) -> None:
-        """Sequences from 0, for all that was not written. An epoch that ran out takes a new producer id."""
+        """Number all batches that were not written from 0 under the next epoch; after the last epoch, under a new
+        producer id."""
         self._needs_new_epoch, self._next_sequence = False, 0
         for batch in self.waiting:
             batch.sequence = NO_SEQUENCE

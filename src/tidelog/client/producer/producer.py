@@ -1,7 +1,7 @@
 """Records to topics: gathered into batches a partition, sent to the leaders, and sent again until they are written.
 
 Idempotent unless told otherwise: what is acknowledged is in the log once, and in the order of `send` within a
-partition, whatever happened to connections and brokers in between (see `producer_line`).
+partition, whatever happened to connections and brokers in between (see `partition_line`).
 
 All of it happens on the caller's thread, inside `send`, `poll` and `flush`. So `linger_ms` is kept as exactly as the
 caller calls one of them.
@@ -29,12 +29,12 @@ from tidelog.records.header import NO_SEQUENCE
 if TYPE_CHECKING:
     from tidelog.client.arrow.produce import OnRefused
 
-# Told where a batch is: its partition, its first offset (-1 with acks=0), and how many records it has.
+# Called with the partition of a batch, its first offset (-1 with acks=0), and how many records it has.
 OnWritten = Callable[[TopicPartition, int, int], None]
 
 TIMESTAMP_MAX: Final = 1 << 60
 LOOK_AGAIN_MS: Final = 50
-LAST_FLUSH_MS: Final = 5_000  # when the caller is going down with an error of its own
+LAST_FLUSH_MS: Final = 5_000  # when an exception of the caller ends the `with` block
 
 
 class Producer:
@@ -53,10 +53,10 @@ class Producer:
         on_written: OnWritten | None = None,
         transaction: ProducerTransaction | None = None,
     ) -> None:
-        """`acks`: -1 all in-sync replicas, 1 the leader, 0 nobody. `idempotent` None: with acks=-1, which it needs.
-        A batch is sent when it has `batch_bytes` or is `linger_ms` old. `send` waits while `buffer_bytes` are not
-        acknowledged. What is not within `delivery_timeout_ms` is given up. `on_written` is told of every batch that is
-        acknowledged, from within a later call. (`transaction` is for TransactionalProducer.)"""
+        """Prepare a producer. `acks`: -1 all in-sync replicas, 1 the leader, 0 nobody. `idempotent`: by default with
+        acks=-1, which it needs. A batch is sent when it has `batch_bytes` or is `linger_ms` old. `send` waits while
+        `buffer_bytes` are not acknowledged. What is not within `delivery_timeout_ms` is given up. `on_written` is told
+        of every batch that is acknowledged, from within a later call. (`transaction` is for TransactionalProducer.)"""
         is_idempotent = acks == -1 if idempotent is None else idempotent
         if is_idempotent and acks != -1:
             raise ValueError("an idempotent producer needs acks=-1: who else would know of duplicates")
@@ -95,8 +95,8 @@ class Producer:
         on_delivery: OnDelivery | None = None,
     ) -> None:
         """Hand over a record. Waits for room in the buffer, and for metadata of a topic that is new. The timestamp is
-        now unless given. `on_delivery` is told the offset (-1 with acks=0) or the error, from within a later
-        call; it must not call the producer itself."""
+        now unless given. `on_delivery` is told the offset (-1 with acks=0) or the error, from within a later call; it
+        must not call the producer itself."""
         if self._transaction is not None:
             self._transaction.require_open()
         clock = self.client.world.clock
@@ -130,7 +130,7 @@ class Producer:
             self._turn(left_ms)
 
     def flush(self, timeout_ms: int | None = None) -> None:
-        """Until the fate of every record is known. DeliveryFailed with all that failed since the last flush."""
+        """Wait until the fate of every record is known. DeliveryFailed has all that failed since the last flush."""
         until_ms = None if timeout_ms is None else self.client.now_ms() + timeout_ms
         self._close_all()
         while self.unacknowledged:
@@ -145,15 +145,15 @@ class Producer:
     def produce_arrow(
         self, topic: str, table: Any, *, partition: int | None = None, on_refused: "OnRefused | None" = None
     ) -> None:
-        """The rows of a pyarrow Table or RecordBatch: column `value`, and where they are there `key`, `timestamp` (of
-        a timestamp type, or milliseconds), `headers` (list of struct of key and value) and `partition`. `on_refused`
-        is told, from within a later call, which rows a batch that is given up had."""
+        """Send the rows of a pyarrow Table or RecordBatch: column `value`, and optionally `key`, `timestamp` (of a
+        timestamp type, or milliseconds), `headers` (list of struct of key and value) and `partition`. `on_refused` is
+        told, from within a later call, which rows a batch that is given up had."""
         from tidelog.client.arrow.produce import produce_table
 
         produce_table(self, topic, table, partition, on_refused)
 
     def close(self) -> None:
-        """Flush; then the producer may be forgotten (its client stays open)."""
+        """Flush. After that the producer may be dropped; its client stays open."""
         self.flush()
 
     def __enter__(self) -> Self:
@@ -168,7 +168,7 @@ class Producer:
             with contextlib.suppress(ClientError):  # the error that brought us here is the one to be told
                 self.flush(LAST_FLUSH_MS)
 
-    # For `arrow_produce`
+    # For `arrow.produce`
 
     def line(self, topic: str, partition: int) -> PartitionLine:
         found = self._lines.get((topic, partition))
@@ -196,11 +196,11 @@ class Producer:
         return len(known.partitions)
 
     def checked(self, topic: str, partition: int) -> int:
-        """A partition that is there."""
+        """Return the partition; ClientError where the topic has no such partition."""
         return self._partition(topic, None, partition, 0)
 
     def enqueue(self, line: PartitionLine, batch: ProducerBatch) -> None:
-        """A whole batch, behind what is there."""
+        """Queue a whole batch behind the records that the line has already."""
         if self._transaction is not None:
             self._transaction.require_open()
         self.close_batch(line)
@@ -228,7 +228,7 @@ class Producer:
         return partition
 
     def _turn(self, wait_ms: int) -> None:
-        """Send what is due, see what came back, send what that made room for."""
+        """Send what is due, read responses, send what these made room for."""
         now_ms = self.client.now_ms()
         self._close_lingering(now_ms)
         self._expire(now_ms)
@@ -240,7 +240,7 @@ class Producer:
         self._turn_at_ms = now_ms + self._linger_ms
 
     def _next_due_ms(self, now_ms: int) -> int:
-        """How long nothing has to be done, if nothing arrives."""
+        """Return for how many milliseconds nothing has to be done, if nothing arrives."""
         due = [line.open.created_ms + self._linger_ms for line in self._busy if line.open is not None]
         due += [line.retry_at_ms for line in self._busy if line.waiting and line.retry_at_ms > now_ms]
         if any(line.waiting for line in self._busy):

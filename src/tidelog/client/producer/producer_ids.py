@@ -7,11 +7,13 @@ from tidelog.client.identity import Identity
 from tidelog.model.errors import RETRIABLE
 from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-NO_TIMEOUT_MS = 0x7FFFFFFF  # of transactions, which an idempotent producer has none of
+NO_TIMEOUT_MS = 0x7FFFFFFF  # a producer without transactions has none to time out
 ASKED = "get a producer id"
 
 
 class Identities:
+    """The producer id that all lines of one producer share, and the next one when its epochs have run out."""
+
     def __init__(self, client: Client) -> None:
         self._client = client
         self._backoff = Backoff(client.world.entropy)
@@ -20,8 +22,8 @@ class Identities:
         self._ask_at_ms = 0
 
     def get(self, now_ms: int, used_up: int) -> Identity | ClientError | None:
-        """None until it is here; never the producer id that is used up. A refusal is handed out once, and whoever
-        comes next makes us ask again."""
+        """Return the producer id and epoch; None until the broker has answered. `used_up` is a producer id that the
+        caller cannot use any more. A refusal is returned once, and the next call asks again."""
         outcome = self._outcome
         if isinstance(outcome, ClientError):
             self._outcome = None

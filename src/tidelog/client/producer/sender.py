@@ -57,7 +57,7 @@ class Sender:
         self._in_flight: dict[int, int] = {}  # requests, by broker
 
     def dispatch(self, lines: Iterable[PartitionLine], now_ms: int) -> None:
-        """Send whatever may be sent."""
+        """Send whatever may be sent now."""
         if self._is_idempotent:
             self._identify(lines, now_ms)
         while by_leader := self._sendable(lines, now_ms):
@@ -96,7 +96,8 @@ class Sender:
         self._client.send(leader, request, on_done, expects_response=expects_response, version_max=version_max)
 
     def _identify(self, lines: Iterable[PartitionLine], now_ms: int) -> None:
-        """All lines share a producer id; one whose epochs ran out gets another. Until it is here they wait."""
+        """Give each line that has none the producer id that all lines share, or another where the epochs of that one
+        ran out. Until the broker has answered the lines wait."""
         for line in lines:
             if line.identity is not None or not line.waiting:
                 continue
@@ -159,7 +160,8 @@ class Sender:
         self._on_acknowledged(line, batch, base_offset)
 
     def _not_written(self, line: PartitionLine, batch: ProducerBatch, error: ClientError) -> None:
-        """Or of which it is not known: that is for the broker to find out when it comes again."""
+        """Try a batch again, split it, or give it up. It may have been written all the same: if it comes again, the
+        broker finds out by its sequence."""
         if error.code in RETRIABLE:
             self._client.refresh_soon()
         if error.code in RETRIABLE or line.is_gap(error.code):

@@ -21,7 +21,7 @@ _MILLISECONDS: Final = 1
 
 
 def halves(batch: ProducerBatch, compression: Compression) -> list[ProducerBatch]:
-    """Of a batch with more than one record."""
+    """Return a batch that has more than one record as two batches."""
     records = _records(batch)
     middle = len(records) // 2
     first = _batch(batch, records[:middle], compression, [each for each in batch.on_delivery if each[0] < middle])

@@ -5,7 +5,7 @@
                        +- ended <-+
 
 Once a write of the transaction was given up, the transaction can only be aborted: `commit` would make part of it
-visible. Who is fenced has been replaced by another producer of the same transactional id.
+visible. A producer that is fenced has been replaced by another one of the same transactional id.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ _FENCED: Final = (
     ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 )
-# What a coordinator says that does not know two-phase commits, or does not allow them.
+# The answers of a coordinator that does not know two-phase commits, or does not allow them.
 _NO_TWO_PHASE: Final = (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
@@ -49,7 +49,8 @@ class State(Enum):
 
 
 class TransactionState(NamedTuple):
-    """Whoever has this can end the transaction (`Admin.end_transaction`), in whatever process."""
+    """A transaction as its producer hands it over: whoever has this, in any process, can end it
+    (`Admin.end_transaction`)."""
 
     transactional_id: str
     producer_id: int
@@ -59,7 +60,7 @@ class TransactionState(NamedTuple):
 class ProducerTransaction:
     def __init__(self, client: Client, transactional_id: str, timeout_ms: int, *, two_phase: bool = False) -> None:
         self.transactional_id = transactional_id
-        self.is_two_phase = two_phase  # until the coordinator says that it will not
+        self.is_two_phase = two_phase  # becomes False where the coordinator refuses it
         self.state = State.UNINITIALIZED
         self.identity: Identity | None = None
         self.is_protocol_2 = True
@@ -69,7 +70,7 @@ class ProducerTransaction:
         self._transactions = Coordinators(client, CoordinatorKind.TRANSACTION)
         self._groups = Coordinators(client, CoordinatorKind.GROUP)
         self._failure: ClientError | None = None
-        self._partitions: dict[TopicPartition, None] = {}  # in it
+        self._partitions: dict[TopicPartition, None] = {}  # those that are in the transaction
         self._has_offsets = False
 
     @property
@@ -83,11 +84,11 @@ class ProducerTransaction:
         return TransactionState(self.transactional_id, *self.identity)
 
     def get(self, _now_ms: int, _used_up: int) -> Identity | None:
-        """In the place of `producer_ids.Identities`: every batch has the transaction's."""
+        """Return the identity that every batch of the transaction has. Takes the place of `producer_ids.Identities`."""
         return self.identity
 
     def initialize(self) -> None:
-        """Fences whoever had the transactional id before, and ends what it left open."""
+        """Fence whoever had the transactional id before, and end what it left open."""
         if self.state is not State.UNINITIALIZED:
             raise self._wrong("it is initialized once")
         self.identity = self._initialized()
@@ -116,7 +117,8 @@ class ProducerTransaction:
             raise self._wrong("begin_transaction first" if self.state is State.READY else "")
 
     def enter(self, partitions: Iterable[TopicPartition]) -> None:
-        """Before the first batch of a partition is sent."""
+        """Add partitions to the transaction before the first batch for them is sent. (With protocol 2 the write does
+        it.)"""
         fresh = [each for each in partitions if each not in self._partitions]
         if not fresh:
             return
@@ -132,7 +134,7 @@ class ProducerTransaction:
     def send_offsets(self, offsets: Offsets, group: GroupMetadata) -> None:
         self.require_open()
         if not offsets:
-            return  # no coordinator would hear of it, and there would be nothing to end
+            return  # the coordinator would not hear of it, so there would be nothing to end
         assert self.identity is not None, "it is open"
         client, name = self._client, self.transactional_id
         self._has_offsets = True
@@ -147,20 +149,20 @@ class ProducerTransaction:
             raise
 
     def failed(self, error: ClientError) -> None:
-        """It can only be aborted, or if another producer has taken over, not even that."""
+        """Note that the transaction can only be aborted; if another producer has taken over, not even that."""
         if self.state is State.OPEN:
             is_final = error.code is ErrorCode.PRODUCER_FENCED
             self.state, self._failure = State.FENCED if is_final else State.FAILED, error
 
     def end(self, *, commit: bool) -> None:
-        """What was sent is acknowledged, or given up, by now."""
+        """Commit or abort. The caller sees to it that every batch has been acknowledged or given up by now."""
         if commit:
             self.require_open()
         elif self.state not in (State.OPEN, State.FAILED):
             raise self._wrong("none is open")
         assert self.identity is not None, "it was begun"
         try:
-            # Of one that has nothing in it the coordinator has never heard.
+            # Of an empty transaction the coordinator has never heard.
             if self._partitions or self._has_offsets:
                 self.identity = end_transaction(
                     self._client,
@@ -179,7 +181,8 @@ class ProducerTransaction:
         self.state, self.needs_new_epoch = State.READY, False
 
     def _next_epoch(self, former: Identity) -> Identity:
-        """Protocol 1 moves the epoch only when it is asked to: what is still on its way must not be taken for ours."""
+        """Ask for the next epoch, which protocol 1 does not give with each end: a batch that is still on its way must
+        not be taken for one of the next transaction."""
         client, name = self._client, self.transactional_id
         return init_producer_id(client, self._transactions, name, self._timeout_ms, former, two_phase=self.is_two_phase)
 

@@ -32,19 +32,20 @@ from tidelog.protocol.messages.txn_offset_commit import (
 FEATURE: Final = "transaction.version"
 PROTOCOL_2: Final = 2
 NO_IDENTITY: Final = Identity(NO_PRODUCER_ID, -1)
-# What protocol 1 may speak: from the next version on a request means protocol 2 (or a broker that asks).
+# The last versions of protocol 1: from the next version on a request means protocol 2 (or that a broker asks).
 OLD_ADD_PARTITIONS: Final = 3
 OLD_END_TXN: Final = 4
 OLD_TXN_OFFSET_COMMIT: Final = 4
 OLD_PRODUCE: Final = 11
-TWO_PHASE_INIT: Final = 6  # not stable in Kafka yet: it is not spoken unless asked for
+TWO_PHASE_INIT: Final = 6  # not stable in Kafka yet, so it is used only where two_phase asks for it
 _NEEDED: Final = frozenset(
     (ApiKey.INIT_PRODUCER_ID, ApiKey.END_TXN, ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS)
 )
 
 
 class GroupMetadata(NamedTuple):
-    """As who a consumer commits: lets the coordinator fence one whose partitions went to another member."""
+    """The member on whose behalf offsets are committed: lets the coordinator fence one whose partitions went to another
+    member."""
 
     group_id: str
     generation: int = -1  # or member epoch
@@ -53,7 +54,7 @@ class GroupMetadata(NamedTuple):
 
 
 def speaks_protocol_2(client: Client) -> bool:
-    """Any broker knows, because it is decided for the whole cluster. The coordinator may be dead."""
+    """Tell whether the cluster has agreed on protocol 2. Any broker knows, so the coordinator need not be alive."""
     asked = "ask which transaction protocol is in use"
     request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
     found = client.ask(request, asked)
@@ -62,7 +63,7 @@ def speaks_protocol_2(client: Client) -> bool:
 
 
 def offers_transactions(client: Client) -> bool:
-    """Whether a broker serves all that a transaction takes that is ended by another than its producer."""
+    """Tell whether a broker serves all requests for a transaction that somebody other than its producer ends."""
     request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
     found = client.ask(request, "ask which requests are served")
     return {each.api_key for each in found.api_keys} >= _NEEDED
@@ -77,8 +78,9 @@ def init_producer_id(
     *,
     two_phase: bool = False,
 ) -> Identity:
-    """`former`: who only wants the next epoch says which one it has, and is refused if another has taken over.
-    `two_phase`: transactions never time out (KIP-939); not every broker knows it, and few allow it."""
+    """Return the next producer id and epoch of a transactional id. `former`: a producer that only wants its next epoch
+    says which one it has, and is refused if another has taken over. `two_phase`: transactions never time out (KIP-939);
+    not every broker knows it, and few allow it."""
     asked = f"begin as transactional id {transactional_id}"
     request = InitProducerIdRequest(
         transactional_id=transactional_id,
@@ -102,7 +104,7 @@ def end_transaction(
     commit: bool,
     is_protocol_2: bool | None = None,
 ) -> Identity:
-    """With whom the next transaction begins."""
+    """Commit or abort; return the producer id and epoch with which the next transaction begins."""
     if is_protocol_2 is None:
         is_protocol_2 = speaks_protocol_2(client)
     asked = f"{'commit' if commit else 'abort'} the transaction of {transactional_id}"
@@ -116,8 +118,8 @@ def end_transaction(
 def end_together(
     client: Client, transactions: Coordinators, identities: Mapping[str, Identity], *, commit: bool
 ) -> list[str]:
-    """Ends many by transactional id, all requests in flight at once. Those that were ended; what went wrong with the
-    others, `end_transaction` finds out."""
+    """End many transactions, all requests in flight at once; return the transactional ids of those that were ended.
+    Call `end_transaction` for each of the others, to find out what is wrong with it."""
     if not identities:
         return []
     ended: list[str] = []
@@ -156,7 +158,7 @@ def add_partitions(
     identity: Identity,
     partitions: Iterable[TopicPartition],
 ) -> None:
-    """Protocol 1 only."""
+    """Announce the partitions that the transaction will write to. Protocol 1 only."""
     listed = by_topic(partitions).items()
     request = AddPartitionsToTxnRequest(
         v3_and_below_transactional_id=transactional_id,
@@ -184,7 +186,7 @@ def add_partitions(
 def add_offsets(
     client: Client, transactions: Coordinators, transactional_id: str, identity: Identity, group_id: str
 ) -> None:
-    """Protocol 1 only."""
+    """Announce that the transaction will commit offsets of the group. Protocol 1 only."""
     asked = f"add the offsets of group {group_id} to the transaction of {transactional_id}"
     request = AddOffsetsToTxnRequest(
         transactional_id=transactional_id,
@@ -206,7 +208,7 @@ def commit_in_transaction(
     *,
     is_protocol_2: bool,
 ) -> None:
-    """The group's offsets count when, and if, the transaction is committed."""
+    """Commit the group's offsets as part of the transaction: they count when, and if, it is committed."""
     request = TxnOffsetCommitRequest(
         transactional_id=transactional_id,
         group_id=group.group_id,

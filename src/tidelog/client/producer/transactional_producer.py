@@ -39,9 +39,9 @@ class TransactionalProducer(Producer):
         two_phase: bool = False,
         **options: Any,
     ) -> None:
-        """What is open for longer than `transaction_timeout_ms` is aborted by the coordinator. With `two_phase` it
-        never is, where the cluster has that (KIP-939) and allows it: see `is_two_phase`. The other options are those of
-        a Producer."""
+        """Prepare a producer; call `init_transactions` next. The coordinator aborts a transaction that is open for
+        longer than `transaction_timeout_ms`. With `two_phase` it never does, where the cluster has that (KIP-939) and
+        allows it: see `is_two_phase`. The other options are those of a Producer."""
         if not transactional_id:
             raise ValueError("a transactional id has at least one character")
         self._open = ProducerTransaction(client, transactional_id, transaction_timeout_ms, two_phase=two_phase)
@@ -54,7 +54,7 @@ class TransactionalProducer(Producer):
 
     @property
     def is_two_phase(self) -> bool:
-        """Whether transactions stay open until somebody ends them; known after `init_transactions`."""
+        """Tell whether transactions stay open until somebody ends them; known after `init_transactions`."""
         return self._open.is_two_phase
 
     @property
@@ -62,7 +62,7 @@ class TransactionalProducer(Producer):
         return self._open.state in (State.OPEN, State.FAILED)
 
     def init_transactions(self) -> None:
-        """Once, before anything else."""
+        """Take over the transactional id. To be called once, before anything else."""
         self._open.initialize()
 
     def begin_transaction(self) -> None:
@@ -71,18 +71,19 @@ class TransactionalProducer(Producer):
             line.begin_transaction(self._open.identity)
 
     def send_offsets_to_transaction(self, offsets: Offsets, group: GroupMetadata) -> None:
-        """What a consumer has read becomes read with the transaction: `offsets` are of the next records."""
+        """Commit how far a consumer has read as part of the transaction. `offsets` are those of the next records to
+        read."""
         self._open.send_offsets(offsets, group)
 
     def commit_transaction(self) -> None:
-        """Everything is written, and visible from now on. DeliveryFailed or another ClientError: nothing is, and the
-        transaction has to be aborted."""
+        """Write everything, and make it visible. After DeliveryFailed or another ClientError it is not committed, as
+        far as is known, and has to be aborted."""
         self._open.require_open()
         self.flush()
         self._open.end(commit=True)
 
     def abort_transaction(self) -> None:
-        """What was sent will never be seen; what was not, is not."""
+        """Abort: records that were written are never seen, those that wait to be sent are given up."""
         error = ClientError(
             ErrorCode.OPERATION_NOT_ATTEMPTED, "produce", self.client.name, "the transaction is aborted"
         )
@@ -98,26 +99,26 @@ class TransactionalProducer(Producer):
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Committed at the end of the block; aborted when an exception ends it, or when it can not be committed."""
+        """Run a block as a transaction: committed at its end, aborted when an exception ends it or the commit fails."""
         self.begin_transaction()
         try:
             yield
             self.commit_transaction()
         except BaseException:
             if self.in_transaction:
-                with contextlib.suppress(ClientError):  # the reason is the one to be told; the timeout aborts it
+                with contextlib.suppress(ClientError):  # the first error is raised; the timeout aborts anyway
                     self.abort_transaction()
             raise
 
     def hand_over_transaction(self) -> TransactionState:
-        """Everything is written, and whoever gets this decides over it. This producer is done with it, and begins anew
-        with `init_transactions` (which would abort it, if it is open by then)."""
+        """Write everything, and return what it takes to end the transaction. This producer is done with it, and begins
+        anew with `init_transactions` (which would abort it, if it is open by then)."""
         self._open.require_open()
         self.flush()
         return self._open.hand_over()
 
     def close(self) -> None:
-        """A transaction that is open is aborted; the client stays open."""
+        """Abort a transaction that is open, and flush. The client stays open."""
         if self.in_transaction:
             self.abort_transaction()
         super().close()

@@ -8,7 +8,7 @@ from tidelog.client.security.tls_context import tls_context
 
 class Access:
     def __init__(self, security: Security) -> None:
-        """SettingError where a file does not say what it should."""
+        """Read the files that the settings name. SettingError where one does not hold what it should."""
         self.protocol = security.protocol
         self.sasl: SaslSettings | None = security.sasl
         self.tls: ssl.SSLContext | None = None if security.tls is None else tls_context(security.tls)

@@ -6,7 +6,8 @@ from tidelog.model.errors import ErrorCode
 
 
 class SettingError(ValueError):
-    """A setting that cannot be followed. Its name comes first; its value is never told, it may be a secret."""
+    """A setting that cannot be followed. The text begins with its name and never has its value, which may be a
+    secret."""
 
     def __init__(self, setting: str, problem: str, step: str = "") -> None:
         super().__init__(setting, problem, step)

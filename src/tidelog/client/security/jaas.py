@@ -30,12 +30,12 @@ _FORM: Final = """write: ...ScramLoginModule required username="..." password=".
 
 @dataclass(frozen=True, slots=True)
 class LoginModule:
-    name: str  # of the class, without its package: some builds of Spark move Kafka's classes to another
+    name: str  # of the class, without its package: some builds of Spark move Kafka's classes
     options: dict[str, str] = field(repr=False)
 
 
 def parse_jaas(text: str) -> LoginModule:
-    """SettingError where it is not one whole module."""
+    """Return the login module. SettingError where the text is not one whole module."""
     tokens = list(_tokens(text))
     if len(tokens) < 3 or not (tokens[0][1] and tokens[1][1]):
         raise _broken("is no login module")
@@ -50,7 +50,7 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
-    """Each with whether it is text, rather than a mark."""
+    """Yield each token, with whether it is text (True) or a mark, `=` or `;` (False)."""
     position = 0
     while position < len(text):
         found = _TOKEN.match(text, position)

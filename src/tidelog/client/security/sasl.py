@@ -19,7 +19,7 @@ from tidelog.protocol.messages.sasl_authenticate import SaslAuthenticateRequest,
 from tidelog.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 NONCE_BYTES: Final = 24
-# A session is renewed when so much of it is over, which leaves the rest for doing it.
+# A session is renewed when this part of it is over; the rest is time for doing so.
 RENEW_AFTER: Final = 0.85
 
 _CREDENTIALS: Final = "see user and password in sasl.jaas.config (or sasl.username, sasl.password), and sasl.mechanism"
@@ -30,8 +30,8 @@ Exchange = Generator[SaslRequest, SaslResponse, int]
 
 
 def authenticate(settings: SaslSettings, nonce: bytes) -> Exchange:
-    """Yields requests and is sent their responses. Its value: after how many milliseconds to begin again; 0 is never.
-    SecurityFailure says why we were not let in, or do not want to be."""
+    """Yield requests, and be sent their responses. Returns after how many milliseconds to authenticate again; 0 is
+    never. SecurityFailure says why we were not let in, or do not want to be."""
     handshake = yield SaslHandshakeRequest(mechanism=settings.mechanism)
     assert isinstance(handshake, SaslHandshakeResponse)
     _check_handshake(settings.mechanism, handshake)

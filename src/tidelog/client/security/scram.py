@@ -25,7 +25,7 @@ _NO_BINDING: Final = "n,,"
 
 
 class ScramError(Exception):
-    """What the broker said is not what one that knows the password would say."""
+    """An answer of the broker that one that knows the password would not give."""
 
 
 class Scram:
@@ -36,13 +36,13 @@ class Scram:
         self._password = password.encode()
         self._nonce = nonce
         self._first_bare = f"n={_escaped(user)},r={nonce}"
-        self._signature: bytes | None = None  # that the broker has to show
+        self._signature: bytes | None = None  # the one that the broker has to show
 
     def first(self) -> bytes:
         return (_NO_BINDING + self._first_bare).encode()
 
     def final(self, challenge: bytes) -> bytes:
-        """The answer to what the broker said first."""
+        """Return the answer to the broker's challenge."""
         said = _text(challenge)
         nonce, salt, iterations = self._read_first(said)
         channel = b64encode(_NO_BINDING.encode()).decode()
@@ -56,7 +56,7 @@ class Scram:
         return f"{without_proof},p={b64encode(proof).decode()}".encode()
 
     def verify(self, outcome: bytes) -> None:
-        """ScramError unless the broker has shown that it knows the password too."""
+        """Raise ScramError unless the broker has shown that it knows the password, too."""
         said = _text(outcome)
         if said.startswith("e="):
             raise ScramError(f"the broker ended the exchange: {said[2:].partition(',')[0]}")

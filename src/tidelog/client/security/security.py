@@ -1,5 +1,5 @@
-"""What a client wants of a connection: plain values, which travel to other machines. Without `ssl` and what else the
-exchange itself takes: most clients need none of it, and importing it takes its time."""
+"""What a client wants of a connection: plain values, which travel to other machines. Does not import `ssl` or what else
+the exchange itself needs: most clients need none of it, and importing it takes its time."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -16,7 +16,7 @@ MECHANISMS: Final = (PLAIN, *HASHES)
 
 @dataclass(frozen=True, slots=True)
 class Pem:
-    """In a file, or as text. `setting`: who said so, for errors."""
+    """Certificates or a key in PEM, in a file or as text. `setting` is the setting that gave it, for errors."""
 
     setting: str
     location: str | None = None
@@ -42,7 +42,7 @@ class SaslSettings:
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What a connection needs; None is without."""
+    """TLS and SASL of a client's connections; None is without."""
 
     tls: TlsSettings | None = None
     sasl: SaslSettings | None = None
@@ -56,7 +56,7 @@ PLAINTEXT: Final = Security()
 
 
 def access_of(security: Security) -> "Access | None":
-    """With the files read; None where nothing is asked for, and nothing has to be imported."""
+    """Read the files of the settings. None for PLAINTEXT, which needs nothing to be imported."""
     if security == PLAINTEXT:
         return None
     from tidelog.client.security.access import Access

@@ -55,8 +55,8 @@ _REFUSED_MECHANISMS: Final = {
 
 
 def security_of(settings: Mapping[str, str]) -> Security:
-    """Of all settings of a client: names that are not of security are passed over, those that are and cannot be
-    followed are refused. SettingError."""
+    """Read the security settings out of all settings of a client. Other settings are passed over; SettingError for one
+    of security that is unknown or cannot be followed."""
     given = {name: value.strip() for name, value in settings.items() if _is_ours(name)}
     for name in sorted(given.keys() - NAMES):
         raise _unknown(name, given)
@@ -83,7 +83,8 @@ def _unknown(name: str, given: Mapping[str, str]) -> SettingError:
 
 
 def _check_in_use(given: Mapping[str, str], protocol: str) -> None:
-    """A password for a connection that would not ask for it is a mistake: what is meant to be safe would not be."""
+    """Refuse settings of TLS or SASL that the protocol does not use: somebody who gives a password expects it to be
+    asked for."""
     for name in given:
         if name.startswith("ssl.") and not protocol.endswith("SSL"):
             step = "set security.protocol to SSL or SASL_SSL, or leave it out"
@@ -186,6 +187,6 @@ def _of_jaas(text: str, mechanism: str) -> tuple[str, str, str]:
     if module.name != _MODULES[mechanism]:
         named = module.name if module.name.endswith("LoginModule") else "another login module"
         raise SettingError(JAAS, f"is for {named}; sasl.mechanism {mechanism} goes with {_MODULES[mechanism]}")
-    if module.options.keys() - {"username", "password"}:  # not named: where quotes are wrong, it may be a secret's part
+    if module.options.keys() - {"username", "password"}:  # not named: with wrong quotes it may be part of a secret
         raise SettingError(JAAS, "has options other than username and password, and no other is supported")
     return JAAS, module.options.get("username", ""), module.options.get("password", "")

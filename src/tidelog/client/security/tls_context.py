@@ -18,7 +18,7 @@ _PEM: Final = b"-----BEGIN "
 
 
 def tls_context(settings: TlsSettings) -> ssl.SSLContext:
-    """SettingError where a file does not say what it should."""
+    """Return the context that the settings ask for. SettingError where a file does not hold what it should."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = settings.checks_host
     versions = [_VERSIONS[name] for name in settings.protocols]
@@ -33,7 +33,7 @@ def tls_context(settings: TlsSettings) -> ssl.SSLContext:
 
 
 def _trust(context: ssl.SSLContext, trust: Pem) -> None:
-    # As in Java, all that is in a trust store is trusted: one that signs for another authority, a broker's own.
+    # As in Java, every certificate in a trust store is trusted, also an intermediate authority's or a broker's own.
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
     try:
         context.load_verify_locations(cadata=_read(trust, is_key=False).decode("ascii", "ignore"))
@@ -76,14 +76,15 @@ def _read(pem: Pem, is_key: bool) -> bytes:
 
 @contextmanager
 def _file(data: bytes) -> Iterator[str]:
-    """A name under which OpenSSL finds it, for it reads keys from files only. Where the system can, in memory."""
+    """Yield a path under which OpenSSL can read the data, as it reads keys from files only. On Linux the file is in
+    memory."""
     if sys.platform == "linux":
         descriptor = os.memfd_create("pem")
         with open(descriptor, "wb", buffering=0) as file:
             file.write(data)
             yield f"/proc/self/fd/{descriptor}"
     else:
-        with tempfile.NamedTemporaryFile() as file:  # for nobody's eyes but ours
+        with tempfile.NamedTemporaryFile() as file:  # readable by this user only
             file.write(data)
             file.flush()
             yield file.name

@@ -23,7 +23,7 @@ RECORD_BYTES: Final = 1 << 14
 
 
 class TlsNetwork:
-    """For one connection at a time."""
+    """The TLS layer of one connection at a time."""
 
     def __init__(
         self,
@@ -32,7 +32,8 @@ class TlsNetwork:
         host: str,
         refused: Callable[[SecurityFailure], None],
     ) -> None:
-        """`host`: whom the broker's certificate has to name."""
+        """Prepare the layer. `host`: the name that the broker's certificate must have. `refused` is called where TLS
+        fails."""
         assert access.tls is not None
         self._network = network
         self._access = access
@@ -50,7 +51,7 @@ class TlsNetwork:
         return self._id
 
     def send(self, _connection: ConnectionId, parts: Sequence[Any]) -> bool:
-        """Nothing is sent before `connected`."""
+        """Encrypt and send. The connection sends nothing before `connected`."""
         small: list[Any] = []
         for part in parts:
             if len(part) < RECORD_BYTES:
@@ -104,12 +105,12 @@ class TlsNetwork:
         return True
 
     def _deliver(self) -> None:
-        """All that is there: what stays in memory is announced by no poller."""
+        """Deliver everything that can be decrypted: no poller would announce what stays in memory."""
         try:
             while count := self._read(self._receiver.writable()):
                 self._receiver.received(count)
         except ssl.SSLWantReadError:
-            self._hand_over()  # of renewed keys, say
+            self._hand_over()  # our part of a key update, say
             return
         except ssl.SSLZeroReturnError:
             pass

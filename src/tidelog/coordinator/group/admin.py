@@ -22,7 +22,8 @@ DEAD: Final = "Dead"
 
 
 def list_groups(shard: GroupShard, _now_ms: int, request: CoordinatorRequest) -> Steps:
-    """By states and types in any case; a name that is none leaves nothing."""
+    """List the groups whose state and type the filters name, upper or lower case. A filter with only unknown names
+    matches none."""
     message: ListGroupsRequest = request.message
     states = frozenset(state.strip().lower() for state in message.states_filter)
     types = frozenset(name.lower() for name in message.types_filter)
@@ -59,7 +60,7 @@ def describe_groups(shard: GroupShard, _now_ms: int, request: CoordinatorRequest
 
 
 def _missing(group_id: str, group: Group | None, api_version: int) -> DescribedGroup:
-    """Older clients know a group that is not there as a dead one."""
+    """Describe a group that is not there, or not classic: to older clients as a dead one, later ones get an error."""
     described = DescribedGroup(
         error_code=0, group_id=group_id, group_state=DEAD, protocol_type="", protocol_data="", members=[]
     )
@@ -71,7 +72,8 @@ def _missing(group_id: str, group: Group | None, api_version: int) -> DescribedG
 
 
 def delete_groups(shard: GroupShard, _now_ms: int, request: CoordinatorRequest) -> Steps:
-    """Offsets first: where only a part of it becomes durable, the group is still there to be deleted."""
+    """Delete groups that are empty. Tombstones of offsets come first: where only some become durable, the group is
+    still there to be deleted again."""
     message: DeleteGroupsRequest = request.message
     records: list[Record] = []
     results: list[DeletableGroupResult] = []

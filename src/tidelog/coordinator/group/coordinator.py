@@ -40,7 +40,7 @@ class GroupCoordinator:
         return self.shard.timers.deadline
 
     def activate(self, now_ms: int) -> Result:
-        """Everything is loaded: members get a whole session to be heard of again, and what time does begins."""
+        """Begin after everything is loaded: members get a whole session to be heard of again, and timers start."""
         offsets.activate(self.shard, now_ms)
         results = [classic.activate(self.shard, now_ms), consumer.activate(self.shard, now_ms)]
         return Result([record for result in results for record in result.records], None, is_atomic=False)
@@ -54,7 +54,7 @@ class GroupCoordinator:
         return handle(self.shard, now_ms, request)
 
     def step(self, now_ms: int, wall_ms: int) -> Result | Steps:
-        """What one timer brings; look at `deadline` again after it."""
+        """Return what the next due timer brings about; look at `deadline` again after it."""
         key = self.shard.timers.pop_due(now_ms)
         if key is None:
             return Result([], None)
@@ -72,13 +72,13 @@ class GroupCoordinator:
             self.shard.offsets.replay_marker(message)
 
     def image_changed(self, now_ms: int, image: MetadataImage, changes: Changes) -> None:
-        """What the cluster looks like now. Groups notice with their next heartbeat, or by a timer set for now; the
-        offsets of deleted topics go by the same way."""
+        """Take over what the cluster looks like now. Groups notice with their next heartbeat, or by a timer set for
+        now; the offsets of deleted topics are removed by such a timer, too."""
         self.shard.image = image
         offsets.image_changed(self.shard, now_ms, changes)
         consumer.image_changed(self.shard, now_ms, changes)
 
     def printed(self) -> dict[str, Any]:
-        """The durable and the volatile state, in plain values and a fixed order."""
+        """Return the durable and the volatile state, in plain values and a fixed order."""
         groups = {group_id: self.shard.groups[group_id].printed() for group_id in sorted(self.shard.groups)}
         return {"groups": groups, "offsets": self.shard.offsets.printed()}

@@ -22,7 +22,7 @@ NO_MEMBER_EPOCH = -1
 class ForeignGroup:
     group_id: str
     type: GroupType
-    keys: dict[tuple[str, ...], Any] = field(default_factory=dict)  # those of its records that are there
+    keys: dict[tuple[str, ...], Any] = field(default_factory=dict)  # the keys of its records in the log
 
     @property
     def state_name(self) -> str:
@@ -45,7 +45,8 @@ class ForeignGroup:
         is_transactional: bool,
         api_version: int,  # noqa: ARG002 - the members of these groups are none of ours
     ) -> None:
-        """A streams group's positions are offsets like any other's, and a share group's lie elsewhere."""
+        """Allow commits from outside to an empty streams group, whose positions are offsets like any other's. A share
+        group has its positions elsewhere."""
         self._refuse_share()
         is_anonymous = generation == NO_MEMBER_EPOCH and not member_id and group_instance_id is None
         if not (generation < 0 and self.is_empty) and not (is_transactional and is_anonymous):
@@ -67,7 +68,8 @@ class ForeignGroup:
             raise ApiError(ErrorCode.UNSUPPORTED_VERSION, f"the share group {self.group_id!r} has delivery state")
 
     def is_subscribed_to(self, _topic: str) -> bool:
-        """Of members nobody here knows what they read, so everything."""
+        """Tell whether a member may read the topic: this release does not know what members of these groups read, so
+        any topic."""
         return not self.is_empty
 
     def expiry_base_ms(self, commit_timestamp_ms: int) -> int | None:
@@ -77,12 +79,13 @@ class ForeignGroup:
         return self.is_empty
 
     def tombstones(self) -> list[Record]:
-        """Members and assignments before the group itself, as Kafka orders them."""
+        """Return the tombstones of the group, those of members and assignments before the group's own, as Kafka orders
+        them."""
         keys = sorted(self.keys.values(), key=lambda key: isinstance(key, _GROUP_KEYS))
         return [(KeyValue(key, None), 0) for key in keys]
 
     def after_offset_commit(self, now_ms: int, member_id: str) -> None:
-        """Nobody's session is kept here."""
+        """Do nothing: there are no sessions here."""
 
     def printed(self) -> dict[str, Any]:
         return {"type": self.type.value, "state": self.state_name, "keys": sorted(self.keys)}
@@ -109,7 +112,8 @@ def _replay(group_type: GroupType) -> Callable[[GroupShard, Any, Any], None]:
 
 
 def _group(shard: GroupShard, group_type: GroupType, group_id: str, *, is_needed: bool) -> ForeignGroup | None:
-    """A simple group that stands in its place was made by its offsets, which came first."""
+    """Return the group of a record, created if `is_needed`. An empty group of the same name gives way: it was made by
+    offsets that came first in the log."""
     group: Group | None = shard.groups.get(group_id)
     if isinstance(group, ForeignGroup) and group.type is group_type:
         return group

@@ -36,13 +36,13 @@ NO_TOPIC_ID: Final = bytes(16)
 NO_TAGS: Final = 0
 # One tagged field: number 0, of 16 bytes.
 TOPIC_ID_TAG: Final = b"\x01\x00\x10"
-# Without their `__init__` and `__new__`, which take longer than all the reading.
+# Make objects without calling their `__init__` and `__new__`, which take longer than all the reading.
 _new: Any = object.__new__
 _new_tuple: Any = tuple.__new__
 
 
 class OffsetBytes:
-    """`key_class` and `value_class` are the messages that come and go."""
+    """The codec of committed offsets. `key_class` and `value_class` are the messages that it reads and writes."""
 
     def __init__(self, key_class: Any, value_class: Any) -> None:
         self.key_class = key_class
@@ -138,7 +138,8 @@ class OffsetBytes:
         )
 
     def _read_topic_id(self, value: bytes, p: i64) -> bool:
-        """Into `topic_id`: the tagged fields at `p`, which must be that one, or none, and the end."""
+        """Read the tagged fields at `p` into `topic_id`. False unless that is the topic id or nothing, and the value
+        ends there."""
         left: i64 = len(value) - p
         if left == 1 and value[p] == NO_TAGS:
             self.topic_id = NO_TOPIC_ID
@@ -152,14 +153,14 @@ class OffsetBytes:
 
 
 def commit_key_bytes(group_id: str, topic: str, partition: int) -> bytes | None:
-    """The key of an offset; None where a text is too long for it."""
+    """Return the key of an offset; None where a text is too long for it."""
     return _key_bytes(group_id.encode(), topic.encode(), partition)
 
 
 def commit_value_bytes(
     offset: i64, leader_epoch: i32, metadata: bytes, commit_timestamp: i64, topic_id: bytes
 ) -> bytes | None:
-    """The value of a commit without an expiry of its own, as brokers write it today; None where the codec of all
+    """Return the value of a commit without an expiry of its own, as brokers write it today; None where the codec of all
     messages has to do it."""
     size: i64 = len(metadata)
     if size >= SHORT:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class GroupType(Enum):
-    """By the names that ListGroups knows."""
+    """A kind of group, by the name that ListGroups knows."""
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
@@ -32,12 +32,12 @@ class GroupType(Enum):
     STREAMS = "streams"
 
 
-# Topic id and partition; ApiError where the member may not commit it.
+# Called with topic id and partition; raises ApiError where the member may not commit that partition.
 CommitPartitionCheck: TypeAlias = Callable[[Uuid, int], None]
 
 
 class Group(Protocol):
-    """What every kind of group can be asked. ApiError says no."""
+    """The questions that every kind of group answers. ApiError says no."""
 
     group_id: str
 
@@ -46,7 +46,8 @@ class Group(Protocol):
 
     @property
     def state_name(self) -> str:
-        """As Kafka names it: Empty, PreparingRebalance, CompletingRebalance, Stable, Dead, Assigning, Reconciling."""
+        """The state by Kafka's name: Empty, PreparingRebalance, CompletingRebalance, Stable, Dead, Assigning,
+        Reconciling."""
         ...
 
     @property
@@ -54,7 +55,7 @@ class Group(Protocol):
 
     @property
     def is_empty(self) -> bool:
-        """Without members, pending ones included."""
+        """Tell whether the group has no members. An id that was given out and not used to join yet is no member."""
         ...
 
     def validate_offset_commit(
@@ -66,8 +67,8 @@ class Group(Protocol):
         is_transactional: bool,
         api_version: int,
     ) -> CommitPartitionCheck | None:
-        """What each partition of the commit has to pass besides: a consumer group's member of an older epoch may commit
-        what it has had since then (KIP-1251)."""
+        """Raise unless the commit is allowed; return a check that each of its partitions has to pass besides, if any: a
+        consumer group's member of an older epoch may commit what it has had since then (KIP-1251)."""
         ...
 
     def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None: ...
@@ -79,24 +80,24 @@ class Group(Protocol):
     def is_subscribed_to(self, topic: str) -> bool: ...
 
     def expiry_base_ms(self, commit_timestamp_ms: int) -> int | None:
-        """From when (wall clock) `offsets.retention` counts for an offset of a topic that nobody of it is subscribed
-        to; None: it does not expire now."""
+        """Return from when (wall clock) `offsets.retention.minutes` counts for an offset of a topic that no member is
+        subscribed to; None: it does not expire now."""
         ...
 
     def expires_subscribed(self) -> bool:
-        """Whether offsets of subscribed topics may expire too: the group has no members."""
+        """Tell whether offsets of subscribed topics may expire too, because the group has no members."""
         ...
 
     def tombstones(self) -> list[Record]:
-        """What removes it from the log, its offsets apart."""
+        """Return the records that remove the group from the log, apart from its offsets."""
         ...
 
     def after_offset_commit(self, now_ms: int, member_id: str) -> None:
-        """A member that commits is alive (classic groups: its session begins anew)."""
+        """Note that a member that commits is alive (in classic groups its session begins anew)."""
         ...
 
     def printed(self) -> dict[str, Any]:
-        """Its whole state, for people and for comparing: plain values, in a fixed order."""
+        """Return the whole state, for people and for comparing: plain values, in a fixed order."""
         ...
 
 

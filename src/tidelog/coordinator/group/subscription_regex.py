@@ -13,17 +13,18 @@ MEMORY_BYTES_MAX: Final = 1 << 20
 
 
 class InvalidRegex(Exception):
-    """Says why, in RE2's words."""
+    """An expression that RE2 does not accept; the text says why, in RE2's words."""
 
 
 class Matcher(Protocol):
-    """A compiled expression. In bytes, because RE2 thinks in them and is asked about every topic that there is."""
+    """A compiled expression. It matches bytes, because RE2 works on bytes and is asked about every topic that there
+    is."""
 
     def fullmatch(self, text: bytes, /) -> object | None: ...
 
 
 def compile_regex(regex: str) -> Matcher:
-    import re2  # type: ignore[import-untyped]  # most nodes never see such a subscription: they do not pay for the library
+    import re2  # type: ignore[import-untyped]  # imported here: most nodes never see such a subscription
 
     options = re2.Options()
     options.log_errors = False
@@ -42,5 +43,5 @@ def compile_regex(regex: str) -> Matcher:
 
 
 def matching_topics(names: Iterable[str], matcher: Matcher) -> list[str]:
-    """Those of `names` that match, in their order."""
+    """Return those of `names` that match, in their order."""
     return [name for name in names if matcher.fullmatch(name.encode()) is not None]

@@ -35,11 +35,11 @@ T = TypeVar("T")
 Slices: TypeAlias = Generator[None, None, T]
 Steps: TypeAlias = Slices[Result]
 BATCHED_VERSION: Final = 4
-PARTITIONS_A_SLICE: Final = 500  # of a request with many: between two of them the turn may end
-KNOWS_PRODUCER_FENCED: Final = 2  # from this version of either request
+PARTITIONS_A_SLICE: Final = 500  # partitions of a large request between two yields
+KNOWS_PRODUCER_FENCED: Final = 2  # the version of either request from which clients know it
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
-Added = Record | ErrorCode  # NONE: they are all in it already
+Added = Record | ErrorCode  # NONE: all partitions are in the transaction already
 
 
 def handle(shard: TransactionShard, _now_ms: int, request: CoordinatorRequest) -> Result | Steps:
@@ -86,7 +86,8 @@ def _handle_client(shard: TransactionShard, request: CoordinatorRequest) -> Step
 
 
 def handle_offsets(shard: TransactionShard, _now_ms: int, request: CoordinatorRequest) -> Result:
-    """The offsets of a group are data in a partition like any other. Clients of version 2 do this implicitly."""
+    """Add the partition with a group's offsets, which are data in a partition like any other. Clients of transaction
+    version 2 do this implicitly."""
     message: AddOffsetsToTxnRequest = request.message
     partition: Partitions = {TopicPartition(OFFSETS_TOPIC, shard.offsets_partition_for(message.group_id)): None}
     pair = (message.producer_id, message.producer_epoch)
@@ -109,14 +110,14 @@ def add(
         return ErrorCode.INVALID_REQUEST
     before = shard.transactions.get(transactional_id)
     if before is not None and before.state in PREPARED:
-        # Before anything else: the producer may have been told of an id and epoch that are its own only afterwards.
+        # Checked first: the producer may have been told an id and epoch that are its own only once this is complete.
         return ErrorCode.CONCURRENT_TRANSACTIONS
     if before is None or before.client[0] != pair[0]:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if before.client[1] != pair[1]:
         return ErrorCode.PRODUCER_FENCED
     if before.is_kept:
-        return ErrorCode.INVALID_TXN_STATE  # it was prepared as it is
+        return ErrorCode.INVALID_TXN_STATE  # a kept transaction was prepared with the partitions that it has
     if before.state is TransactionState.ONGOING and partitions.keys() <= before.partitions.keys():
         return ErrorCode.NONE
     return _added(shard, request, before, partitions, client_transaction_version)
@@ -167,7 +168,7 @@ def _verified(
 
 
 def _whole_code(metadata: TransactionMetadata | None, transaction: AddPartitionsToTxnTransaction) -> ErrorCode:
-    """What holds for all its partitions alike."""
+    """Return the code that holds for all partitions of the transaction alike."""
     if metadata is None or metadata.client[0] != transaction.producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if metadata.client[1] != transaction.producer_epoch:

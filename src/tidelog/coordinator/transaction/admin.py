@@ -18,7 +18,7 @@ from tidelog.protocol.messages import describe_transactions, list_transactions
 
 
 class OpenTransaction(NamedTuple):
-    """A candidate for hanging, in the eyes of the coordinator."""
+    """A transaction that the coordinator has open: a candidate for hanging."""
 
     transactional_id: str
     producer_id: int
@@ -26,7 +26,7 @@ class OpenTransaction(NamedTuple):
     state: str
     start_ms: int
     timeout_ms: int
-    partitions: tuple[tuple[str, int], ...]  # whose markers are still missing, once it is prepared
+    partitions: tuple[tuple[str, int], ...]  # once it is prepared, only those whose markers are missing
     client_id: str  # as last heard of; unknown after a reload
     client_host: str
 
@@ -88,7 +88,7 @@ def _not_described(transactional_id: str, code: ErrorCode) -> describe_transacti
 
 
 def _partitions(shard: TransactionShard, metadata: TransactionMetadata) -> Iterator[tuple[str, int]]:
-    """A prepared transaction is no longer in the partitions that have their marker."""
+    """Return the partitions that the transaction is in. A prepared one is no longer in those that have their marker."""
     return iter(shard.markers_missing.get(metadata.transactional_id, metadata.partitions))
 
 
@@ -119,7 +119,8 @@ def _listed(metadata: TransactionMetadata) -> list_transactions.TransactionState
 
 
 def _filter(message: list_transactions.ListTransactionsRequest, wall_ms: int) -> Callable[[TransactionMetadata], bool]:
-    """Filters narrow each other; a state that nobody knows is one that nothing is in."""
+    """Return a test that a transaction passes if every filter lets it through. A state filter with only unknown names
+    lets none through."""
     producer_ids = frozenset(message.producer_id_filters)
     states = frozenset(STATES_BY_NAME[name] for name in message.state_filters if name in STATES_BY_NAME)
     matches = _pattern(message.transactional_id_pattern)

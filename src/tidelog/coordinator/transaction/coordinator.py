@@ -57,9 +57,10 @@ class TransactionCoordinator:
         offsets_partition_for: Callable[[str], int],
         max_record_bytes: int,
     ) -> None:
-        """`coordinator_epoch` is the leader epoch of the partition. `take_producer_id` gives one that nobody has had,
-        or None where there is none at hand; `transaction_version` is the cluster's; `offsets_partition_for` says where
-        a group's offsets are. No record may be larger than `max_record_bytes`, the topic's `max.message.bytes`."""
+        """Make the machine. `coordinator_epoch` is the leader epoch of the partition. `take_producer_id` gives one that
+        nobody has had, or None where there is none at hand; `transaction_version` is the cluster's;
+        `offsets_partition_for` says where a group's offsets are. No record may be larger than `max_record_bytes`, the
+        topic's `max.message.bytes`."""
         self.shard = TransactionShard(
             config,
             partition,
@@ -79,7 +80,7 @@ class TransactionCoordinator:
         return self.shard.counters
 
     def activate(self, now_ms: int) -> Result:
-        """Everything is loaded: what was decided before is carried out, and what time does begins."""
+        """Begin after everything is loaded: what was decided before is carried out, and timers start."""
         shard = self.shard
         expiry.activate(shard, now_ms)
         prepared = [shard.transactions[transactional_id] for transactional_id in shard.prepared]
@@ -96,31 +97,31 @@ class TransactionCoordinator:
         return handle(self.shard, now_ms, request)
 
     def step(self, now_ms: int, wall_ms: int) -> Result | Steps:
-        """What one timer brings; look at `deadline` again after it."""
+        """Return what the next due timer brings about; look at `deadline` again after it."""
         key = self.shard.timers.pop_due(now_ms)
         return Result([], None) if key is None else _ON_TIMER[key](self.shard, now_ms, wall_ms)
 
     def replay(self, message: LogMessage) -> None:
-        """Apache lets tools write markers and transactions into this log, too. They are passed over, and their records
-        taken as they are: the coordinator decides, not they."""
+        """Replay a record. Apache lets tools write markers and transactions into this log, too: markers are passed
+        over, and records inside of a transaction are taken as they are, because the coordinator alone decides."""
         if not isinstance(message, TransactionMarker):
             self.shard.replay(message.key.transactional_id, message.value)
 
     def image_changed(self, _now_ms: int, _image: MetadataImage, _changes: Changes) -> None:
-        """Nothing here outlives a request but what records say: the cluster's version is asked for at each decision,
-        and a partition that was deleted is the server's to find when its marker is due."""
+        """Do nothing: the cluster's transaction version is asked for at each decision, and the server finds out that a
+        partition was deleted when its marker is due."""
 
     def open_transactions(self) -> Iterator[OpenTransaction]:
-        """For tools and metrics: what is open, since when, and whose."""
+        """Yield the open transactions, for tools and metrics: since when each is open, and whose it is."""
         return admin.open_transactions(self.shard)
 
     def durable(self) -> dict[str, Any]:
-        """What a fresh replay must make of the same records."""
+        """Return the durable state: what a fresh replay must make of the same records."""
         transactions = self.shard.transactions
         return {transactional_id: _printed(transactions[transactional_id]) for transactional_id in sorted(transactions)}
 
     def printed(self) -> dict[str, Any]:
-        """The durable and the volatile state, in plain values and a fixed order."""
+        """Return the durable and the volatile state, in plain values and a fixed order."""
         shard = self.shard
         missing = {name: [str(each) for each in shard.markers_missing[name]] for name in sorted(shard.markers_missing)}
         last = {name: list(each.last_producer) for name, each in sorted(shard.transactions.items())}

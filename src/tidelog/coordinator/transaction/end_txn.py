@@ -64,7 +64,7 @@ def _end_v1(shard: TransactionShard, before: TransactionMetadata, request: Coord
 def _end_v2(shard: TransactionShard, before: TransactionMetadata, request: CoordinatorRequest) -> Ending | ErrorCode:
     message: EndTxnRequest = request.message
     if before.state in PREPARED:
-        # Before anything else: the producer may have been told of an id and epoch that are its own only afterwards.
+        # Checked first: the producer may have been told an id and epoch that are its own only once this is complete.
         return ErrorCode.CONCURRENT_TRANSACTIONS
     is_retry = _is_retry(before, message)
     if before.client[0] != message.producer_id and not is_retry:
@@ -81,7 +81,8 @@ def _end_v2(shard: TransactionShard, before: TransactionMetadata, request: Coord
 
 
 def _is_retry(before: TransactionMetadata, message: EndTxnRequest) -> bool:
-    """Of the transaction before the one that the client could make now. Its end may have brought a new producer id."""
+    """Tell whether the request ends the transaction before the one that the client could make now. Its end may have
+    brought a new producer id."""
     if before.client[0] == message.producer_id:
         return before.client[1] == message.producer_epoch + 1
     is_first_epoch = before.producer_epoch == 0 and message.producer_epoch == EPOCH_MAX - 1

@@ -15,15 +15,17 @@ from tidelog.coordinator.transaction.transitions import completed, prepared_v1, 
 from tidelog.model.decisions import Record, Result
 from tidelog.model.errors import ErrorCode
 
-# The partition took no data of this producer: there is nothing in it to end.
+# Codes of a partition that took no data of this producer: there is nothing in it to end.
 _WITHOUT_DATA = (ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION)
 
 
 @dataclass(slots=True)
 class Ending:
+    """The records and effects that end a transaction."""
+
     records: list[Record]
     effects: list[SendMarkers]
-    # Whom the producer is to be from now on.
+    # The producer's id and epoch from now on.
     producer_id: int
     producer_epoch: int
 
@@ -35,7 +37,7 @@ def end_v1(
 
 
 def end_v2(shard: TransactionShard, before: TransactionMetadata, *, commit: bool, wall_ms: int) -> Ending | ErrorCode:
-    """Refused only where a new producer id is needed and there is none at hand."""
+    """End a transaction with a new epoch. Refused only where a new producer id is needed and there is none at hand."""
     fresh_id = shard.take_producer_id() if is_exhausted(before.client[1]) else NO_ID
     if fresh_id is None:
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -43,9 +45,8 @@ def end_v2(shard: TransactionShard, before: TransactionMetadata, *, commit: bool
 
 
 def abort_and_fence(shard: TransactionShard, before: TransactionMetadata, wall_ms: int) -> Ending | ErrorCode:
-    """End an open transaction over its producer's head, which from now on has an old epoch.
-
-    One step up is enough: under version 2 the end itself takes it, and a second one could leave the range."""
+    """End an open transaction over its producer's head, which from now on has an old epoch. One step up is enough:
+    under version 2 the end itself takes it, and a second one could leave the range."""
     if before.is_kept or shard.transaction_version() >= EPOCH_PER_TRANSACTION:
         return end_v2(shard, before, commit=False, wall_ms=wall_ms)
     return end_v1(shard, before, commit=False, wall_ms=wall_ms, fence=True)
@@ -98,7 +99,8 @@ def markers_written(shard: TransactionShard, _now_ms: int, request: CoordinatorR
 
 
 def _is_current(shard: TransactionShard, prepared: TransactionMetadata, message: MarkersWritten) -> bool:
-    """Not what a coordinator before this one, or an earlier transaction, had asked for."""
+    """Tell whether the report is about the markers of this transaction, and not about those of an earlier transaction
+    or an earlier coordinator."""
     asked = (message.producer_id, message.producer_epoch, message.coordinator_epoch)
     is_same = asked == (prepared.producer_id, prepared.producer_epoch, shard.coordinator_epoch)
     is_this = message.decision in (None, shard.decisions.get(message.transactional_id))

@@ -1,4 +1,4 @@
-"""InitProducerId with a transactional id: who the producer is from now on. Its predecessors are fenced by their epoch.
+"""InitProducerId with a transactional id: the producer's id and epoch from now on. Its predecessors are fenced.
 
     no such id                a new producer id at epoch 0
     at rest                   the next epoch; a new producer id at 0 when epochs are exhausted
@@ -33,7 +33,7 @@ from tidelog.model.decisions import Result
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-KNOWS_PRODUCER_FENCED: Final = 4  # from this version of the request
+KNOWS_PRODUCER_FENCED: Final = 4  # the version of the request from which clients know it
 
 
 def handle(shard: TransactionShard, _now_ms: int, request: CoordinatorRequest) -> Result:
@@ -83,7 +83,8 @@ def _create(shard: TransactionShard, request: CoordinatorRequest) -> Result:
 
 
 def _next(shard: TransactionShard, before: TransactionMetadata, request: CoordinatorRequest) -> Result:
-    """At rest: the next producer, or the one that lost its answer."""
+    """Return the id and epoch of the next producer of an id at rest, or once more those of the one that lost its
+    answer."""
     client = _next_client(shard, before, request.message)
     if client is None:
         return _refused(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -103,7 +104,8 @@ def _keep(shard: TransactionShard, before: TransactionMetadata, request: Coordin
 
 
 def _abort(shard: TransactionShard, before: TransactionMetadata, request: CoordinatorRequest) -> Result:
-    """The epoch of the fence is told to nobody: the client comes again, and gets the one after it."""
+    """Abort the open transaction. The epoch of the fence is told to nobody: the client comes again, and gets the one
+    after it."""
     ending = abort_and_fence(shard, before, request.wall_ms)
     if isinstance(ending, ErrorCode):
         return _refused(request, ending)
@@ -112,7 +114,7 @@ def _abort(shard: TransactionShard, before: TransactionMetadata, request: Coordi
 
 
 def _next_client(shard: TransactionShard, before: TransactionMetadata, message: InitProducerIdRequest) -> Pair | None:
-    """None: a new producer id is needed, and there is none at hand."""
+    """Return the id and epoch to hand out. None: a new producer id is needed, and there is none at hand."""
     producer_id, epoch = before.client
     if _expected(message) == before.last_producer:
         return before.client
@@ -123,7 +125,8 @@ def _next_client(shard: TransactionShard, before: TransactionMetadata, message: 
 
 
 def _last_client(before: TransactionMetadata, client: Pair, message: InitProducerIdRequest) -> Pair:
-    """Whoever is initialised without naming an epoch leaves no last one: its predecessor must not be taken for it."""
+    """Return the id and epoch by which a retry is recognised. A client that named none leaves none: its predecessor
+    must not be taken for it."""
     if client == before.client:
         return before.last_producer
     return NO_PRODUCER if _expected(message) is None else before.client

@@ -1,9 +1,9 @@
-"""A transactional id as it stands: its producer, and its transaction. One record of `__transaction_state` each time.
+"""A transactional id as it stands: its producer and its transaction. Each state is one record of `__transaction_state`.
 
 Never changed in place: a transition (`transitions.py`) makes a new one, the record of which `replay` puts in its place.
 
-Whom the client was before the last change of id or epoch is in no record: it lives in memory, serves to recognise the
-retry of an init, and is lost with the coordinator (the retry is then told that it is fenced). So it is in Kafka.
+The client's id and epoch before the last change are in no record: they live in memory, serve to recognise the
+retry of an init, and are lost with the coordinator (the retry is then told that it is fenced). So it is in Kafka.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from tidelog.model.ids import TopicPartition
 
 NO_ID: Final = -1
 NO_EPOCH: Final = -1
-EPOCH_MAX: Final = 32767  # never a client's: it is left for fencing
+EPOCH_MAX: Final = 32767  # no client ever gets it: it is left for fencing
 EPOCH_PER_TRANSACTION: Final = 2  # the transaction version from which each end raises the epoch (KIP-890)
 NO_TIMEOUT_MS: Final = 2**31 - 1  # the transaction takes part in a two-phase commit (KIP-939)
 
@@ -40,10 +40,10 @@ class TransactionMetadata:
     state: TransactionState = TransactionState.EMPTY
     partitions: Partitions = field(default_factory=dict)
     start_ms: int = -1
-    # Of the record before this one. Differs from `producer_id` right after that was replaced.
+    # The producer id of the record before this one. Differs from `producer_id` right after that was replaced.
     previous_producer_id: int = NO_ID
-    # While it is prepared: who the producer is once it is complete, if not the same id (epochs ran out). While it is
-    # ongoing: who may end it, if that is not who made it (KIP-939); only then there is an epoch, too.
+    # While prepared: the producer id once it is complete, if that is another one (epochs ran out). While
+    # ongoing: who may end it, if not who began it (KIP-939); only then there is an epoch, too.
     next_producer_id: int = NO_ID
     next_producer_epoch: int = NO_EPOCH
     client_transaction_version: int = 0
@@ -51,12 +51,12 @@ class TransactionMetadata:
 
     @property
     def is_kept(self) -> bool:
-        """A transaction that outlived its producer: the next one can end it and nothing else."""
+        """Tell whether the transaction has outlived its producer: the next one can end it and nothing else."""
         return self.state is TransactionState.ONGOING and self.next_producer_epoch != NO_EPOCH
 
     @property
     def client(self) -> Pair:
-        """What the last client to be initialised was told, as long as the transaction is not prepared."""
+        """The id and epoch that the client initialised last was told, as long as the transaction is not prepared."""
         if self.is_kept:
             return self.next_producer_id, self.next_producer_epoch
         return self.producer_id, self.producer_epoch
@@ -67,7 +67,8 @@ class TransactionMetadata:
 
 
 def record_of(metadata: TransactionMetadata, transaction_version: int) -> Record:
-    """Version 0 where the cluster says so, unless that would lose what decides about the transaction."""
+    """Return the record of a state: in version 0 where the cluster says so, unless that would lose what decides about
+    the transaction."""
     is_open_v2 = metadata.state not in AT_REST and metadata.client_transaction_version >= EPOCH_PER_TRANSACTION
     version = 1 if transaction_version >= 1 or is_open_v2 or metadata.next_producer_id != NO_ID else 0
     value = TransactionLogValue(

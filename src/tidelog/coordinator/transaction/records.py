@@ -19,7 +19,7 @@ class PartitionsSchema:
 
 @record("coordinator-value", api_key=0, versions="0-1", flexible="1+")
 class TransactionLogValue:
-    """The transaction as it stands. 1 makes room for the ids of the neighbouring epochs (KIP-890)."""
+    """The transaction as it stands. Version 1 adds the producer ids before and after this one (KIP-890)."""
 
     producer_id: int64
     previous_producer_id: int64 = field("1+", tag=0, default=-1)

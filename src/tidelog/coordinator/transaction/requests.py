@@ -21,9 +21,9 @@ class SendMarkers(NamedTuple):
     producer_epoch: int  # the markers'
     committed: bool
     coordinator_epoch: int
-    transaction_version: int  # under which the transaction was made: what partitions demand of the marker's epoch
+    transaction_version: int  # of the transaction: decides which epoch partitions accept in the marker
     partitions: tuple[TopicPartition, ...]  # never empty: without partitions a transaction completes as it is decided
-    # Tells this one from every other of the same coordinator epoch: under the old protocol transactions share an epoch.
+    # Tells this decision from others of the same coordinator epoch: under the old protocol transactions share an epoch.
     decision: int = 0
 
 
@@ -40,4 +40,4 @@ class MarkersWritten:
     producer_epoch: int  # as in SendMarkers
     coordinator_epoch: int
     outcomes: dict[TopicPartition, ErrorCode]
-    decision: int | None = None  # as in SendMarkers; who leaves it out must report each SendMarkers only once
+    decision: int | None = None  # as in SendMarkers; without it each SendMarkers must be reported only once

@@ -40,10 +40,10 @@ class TransactionShard:
     prepared: dict[str, None] = field(default_factory=dict)
 
     markers_missing: dict[str, Partitions] = field(default_factory=dict)  # of prepared ones
-    decisions: dict[str, int] = field(default_factory=dict)  # by number, of the markers that are missing
+    decisions: dict[str, int] = field(default_factory=dict)  # the number of the decision whose markers are missing
     decision_count: int = 0
-    clients: dict[str, tuple[str, str]] = field(default_factory=dict)  # id and host of who was last heard in it
-    seen_open: dict[str, tuple[int, int]] = field(default_factory=dict)  # its start, and when it was first seen open
+    clients: dict[str, tuple[str, str]] = field(default_factory=dict)  # id and host of the client that was last heard
+    seen_open: dict[str, tuple[int, int]] = field(default_factory=dict)  # its start, and when first seen (monotonic)
     timers: Timers = field(default_factory=Timers)
     counters: dict[str, int] = field(default_factory=dict)
     _decided: dict[str, Pair] = field(default_factory=dict)  # what records do not say (`last_producer`), until replay

@@ -17,7 +17,7 @@ from typing import Final
 
 
 class TransactionState(IntEnum):
-    """By the numbers that records have."""
+    """The state of a transactional id, by the numbers that records have."""
 
     EMPTY = 0
     ONGOING = 1

@@ -28,7 +28,8 @@ from tidelog.coordinator.transaction.states import AT_REST, PREPARED, PREVIOUS_S
 def initialised(
     before: TransactionMetadata, client: Pair, last: Pair, timeout_ms: int, wall_ms: int
 ) -> TransactionMetadata:
-    """At rest, for the producer that was told this id and epoch: a new id where the epochs of the old one ran out."""
+    """Return the metadata at rest, for the producer that was told this id and epoch: a new id where the epochs of the
+    old one ran out."""
     return replace(
         before,
         state=TransactionState.EMPTY,
@@ -46,9 +47,8 @@ def initialised(
 def kept_for(
     before: TransactionMetadata, client: Pair, last: Pair, timeout_ms: int, wall_ms: int
 ) -> TransactionMetadata:
-    """The open transaction stays as its producer left it; the one that was initialised now may end it (KIP-939).
-
-    A timeout is never shortened: what was prepared without one waits for its outcome, whoever asks."""
+    """Return the open transaction as its producer left it, with the one that was initialised now as the one who may end
+    it (KIP-939). A timeout is never shortened: what was prepared without one waits for its outcome, whoever asks."""
     return replace(
         before,
         next_producer_id=client[0],
@@ -75,7 +75,8 @@ def with_partitions(
 
 
 def prepared_v1(before: TransactionMetadata, *, commit: bool, wall_ms: int, fence: bool = False) -> TransactionMetadata:
-    """Ended under the old protocol. Only a fence raises the epoch, to one that no client is ever told."""
+    """Return the transaction ended under the old protocol. Only a fence raises the epoch, to one that no client is ever
+    told."""
     return replace(
         before,
         state=TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT,
@@ -89,10 +90,10 @@ def prepared_v1(before: TransactionMetadata, *, commit: bool, wall_ms: int, fenc
 
 
 def prepared_v2(before: TransactionMetadata, fresh_id: int, *, commit: bool, wall_ms: int) -> TransactionMetadata:
-    """Ended, with a higher epoch for what comes next; by `fresh_id` where the client's epochs are exhausted.
-
-    A kept transaction continues from its last client's epoch, not from its maker's: what that client sent before, and
-    comes late, must find a higher epoch than its own. Where the client has another id, the maker's is finished with."""
+    """Return the transaction ended, with a higher epoch for what comes next; by `fresh_id` where the client's epochs
+    are exhausted. A kept transaction continues from its last client's epoch, not from its maker's: what that client
+    sent before, and comes late, must find a higher epoch than its own. Where the client has another id, the maker's is
+    finished with."""
     client_id, client_epoch = before.client
     after = replace(
         before,
@@ -129,7 +130,8 @@ def completed(before: TransactionMetadata, wall_ms: int) -> TransactionMetadata:
 
 
 def checked(before: TransactionMetadata | None, after: TransactionMetadata) -> TransactionMetadata:
-    """An assertion that holds in production: a record that contradicts the one before it is never written."""
+    """Assert, in production too, that the metadata follow from those before: a record that contradicts the one before
+    it is never written."""
     assert after.producer_id >= 0, after
     assert 0 <= after.producer_epoch <= EPOCH_MAX, after
     if before is None:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from tidelog.model.ids import Uuid
 
-# Partitions by topic; a topic without partitions is absent. They are ascending in what an assignor makes; it takes them
+# Partitions by topic; a topic without partitions is absent. An assignor returns them in ascending order, and takes them
 # in any order.
 TopicPartitions: TypeAlias = Mapping[Uuid, Sequence[int]]
 
@@ -22,9 +22,9 @@ Assignment: TypeAlias = dict[str, TopicPartitions]
 @dataclass(slots=True)
 class MemberSpec:
     subscribed_topic_ids: Sequence[Uuid]  # each once, by name or by regular expression; unknown ones do not count
-    assigned: TopicPartitions = field(default_factory=dict)  # its last target; it may name what is gone since
+    assigned: TopicPartitions = field(default_factory=dict)  # its last target; some of it may be gone since
     instance_id: str | None = None
-    rack_id: str | None = None  # known, and not looked at: Kafka 4.3's assignors do not, either
+    rack_id: str | None = None  # not looked at, as by Kafka 4.3's assignors
 
 
 @dataclass(slots=True)
@@ -35,6 +35,6 @@ class GroupSpec:
 
 @dataclass(slots=True)
 class TopicsSpec:
-    """The topics that there are (more than the group's do no harm)."""
+    """The topics that there are, at least those of the group."""
 
     partition_counts: Mapping[Uuid, int]

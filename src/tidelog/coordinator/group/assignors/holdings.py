@@ -7,7 +7,7 @@ from tidelog.model.ids import Uuid
 
 
 class Holdings:
-    """Every partition once: the first member that claims one has it."""
+    """The partitions of a set of topics, each with whether a member has claimed it. The first to claim one has it."""
 
     __slots__ = ("_taken",)
 
@@ -15,7 +15,7 @@ class Holdings:
         self._taken = {topic_id: bytearray(count) for topic_id, count in partition_counts.items()}
 
     def claim(self, topic_id: Uuid, partitions: Iterable[int], limit: int) -> list[int]:
-        """Those of `partitions` that there are and nobody has, `limit` of them at most."""
+        """Claim those of `partitions` that exist and nobody has, `limit` of them at most; return what was claimed."""
         taken = self._taken.get(topic_id)
         claimed: list[int] = []
         if taken is None or limit <= 0:
@@ -30,7 +30,7 @@ class Holdings:
         return claimed
 
     def free(self, topic_id: Uuid) -> Iterator[int]:
-        """What nobody has claimed, ascending."""
+        """Yield the partitions of a topic that nobody has claimed, in ascending order."""
         taken = self._taken[topic_id]
         partition = taken.find(0)
         while partition >= 0:
@@ -39,7 +39,7 @@ class Holdings:
 
 
 def kept_or_new(had: TopicPartitions, holds: dict[Uuid, list[int]]) -> TopicPartitions:
-    """The very object that the member had, where it says the same."""
+    """Return what the member holds now: the very object that it had, where that says the same."""
     if had.keys() == holds.keys() and all(_is_same(had[topic_id], holds[topic_id]) for topic_id in had):
         return had
     return {topic_id: sorted(partitions) for topic_id, partitions in holds.items()}

@@ -16,15 +16,15 @@ from itertools import chain
 
 
 class Loads:
-    """Members and topics by number; how many partitions of a topic each member holds."""
+    """How many partitions of each topic each member holds. Members and topics go by number."""
 
     __slots__ = ("_first", "_is_done", "_kept", "held", "load", "subscribers")
 
     def __init__(self, subscribers: list[list[int]], kept: list[dict[int, int]]) -> None:
         self.subscribers = subscribers  # by topic
-        self.held = [dict(each) for each in kept]  # by member and topic; none is absent
+        self.held = [dict(each) for each in kept]  # by member and topic; topics of which a member holds none are absent
         self.load = [sum(each.values()) for each in kept]
-        self._kept = kept  # what they had before: to be moved last
+        self._kept = kept  # what each member had before, which is moved last
         self._is_done = [False] * len(kept)
         self._first = [0] * len(subscribers)  # by topic: where to begin to look among its subscribers
 
@@ -41,6 +41,7 @@ class Loads:
         self.load[member] -= 1
 
     def balance(self) -> None:
+        """Pass partitions on until the loads are as balanced as they can be."""
         most = [(-load, member) for member, load in enumerate(self.load)]
         least = [(load, member) for member, load in enumerate(self.load)]
         heapify(most)
@@ -48,7 +49,7 @@ class Loads:
         while most:
             load, member = heappop(most)
             if -load != self.load[member] or self._is_done[member]:
-                continue  # it got or gave one since
+                continue  # an outdated entry: its load has changed since
             lowest = self._lowest(least)
             if lowest > self.load[member] - 2:
                 return
@@ -58,14 +59,15 @@ class Loads:
                 heappush(least, (self.load[changed], changed))
 
     def _lowest(self, least: list[tuple[int, int]]) -> int:
-        """Of those that are not done."""
+        """Return the lowest load of the members that are not done."""
         while self.load[least[0][1]] != least[0][0] or self._is_done[least[0][1]]:
             heappop(least)
         return least[0][0]
 
     def _pass_on(self, start: int, lowest: int) -> int | None:
-        """One partition along a shortest chain; who has one more now. None: `start` and all in its reach are done."""
-        came: dict[int, tuple[int, int]] = {start: (start, -1)}  # from whom, with which topic
+        """Pass one partition along a shortest chain; return the member that has one more now. None: there is no such
+        chain, and `start` and all members in its reach are done."""
+        came: dict[int, tuple[int, int]] = {start: (start, -1)}  # by member reached: from whom, with which topic
         seen = [False] * len(self.subscribers)
         level = [start]
         while level:
@@ -81,7 +83,8 @@ class Loads:
     def _next_level(
         self, level: list[int], lowest: int, came: dict[int, tuple[int, int]], seen: list[bool]
     ) -> list[int]:
-        """Who gets a partition of one of `level`; those up to the first that has the lowest load, if there is one."""
+        """Return the members that can get a partition from one of `level`. The search ends with the first that has the
+        lowest load."""
         reached: list[int] = []
         for member in level:
             for topic in self._giveable(member):
@@ -92,12 +95,14 @@ class Loads:
         return reached
 
     def _giveable(self, member: int) -> list[int]:
-        """What it has only got now first: to move that costs nothing."""
+        """Return the topics that the member can hand on; first those of which it has more than before, because moving a
+        new partition costs nothing."""
         held, kept = self.held[member], self._kept[member]
         return sorted(held, key=lambda topic: held[topic] <= kept.get(topic, 0))
 
     def _reach(self, step: tuple[int, int], lowest: int, came: dict[int, tuple[int, int]], reached: list[int]) -> bool:
-        """The search goes round from where it found somebody last: those before have been filled up."""
+        """Add the subscribers of a topic to those reached; return whether one with the lowest load was found. The
+        search begins where it last found one: the subscribers before it have been filled up."""
         load, is_done = self.load, self._is_done
         topic = step[1]
         subscribers = self.subscribers[topic]

@@ -26,7 +26,8 @@ def assign(group: GroupSpec, topics: TopicsSpec) -> Assignment:
 
 
 def _deal_out(ranges: _Ranges, topic_id: Uuid, count: int, subscribers: list[str]) -> None:
-    """The first ones get one more where they do not come out even."""
+    """Give each subscriber a run of the topic's partitions; the first ones get one more where they do not come out
+    even."""
     quota, extras = divmod(count, len(subscribers))
     start = 0
     for topic_partition, member_id in enumerate(subscribers):
@@ -57,7 +58,7 @@ def _in_order(group: GroupSpec) -> list[str]:
 
 
 def _kept_or_new(member: MemberSpec, ranges: dict[Uuid, list[int]]) -> TopicPartitions:
-    """The very object that the member had, where it says the same."""
+    """Return the ranges of a member: the very object that it had, where that says the same."""
     had = member.assigned
     is_same = had.keys() == ranges.keys() and all(sorted(had[topic_id]) == run for topic_id, run in ranges.items())
     return had if is_same else ranges

@@ -1,7 +1,7 @@
 """`uniform` for members that are all subscribed to the same topics.
 
-Each of M members gets P // M partitions and P % M of them one more. A member keeps what it has up to that; who has the
-one more already keeps it, as long as there are such places; so what moves is only what is too much for somebody.
+Each of M members gets P // M partitions and P % M of them one more. A member keeps what it has up to that; whoever has
+the one more already keeps it, as long as there are such places. So only what is too much for a member moves.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,8 @@ def assign_equal(group: GroupSpec, topics: TopicsSpec) -> Assignment:
 
 
 def _counts(group: GroupSpec, topics: TopicsSpec) -> dict[Uuid, int]:
-    """In an order that does not depend on whose subscription is looked at."""
+    """Return the partition counts of the topics, in an order that does not depend on which member's subscription is
+    looked at."""
     first = next(iter(group.members.values()))
     return {
         topic_id: topics.partition_counts[topic_id]
@@ -38,8 +39,8 @@ _Holds = dict[str, dict[Uuid, list[int]]]
 
 
 def _keep(group: GroupSpec, holdings: Holdings, quota: int, extras: int) -> tuple[_Holds, dict[str, int]]:
-    """What each member keeps, and how many each lacks. An extra place that nobody fills with what it has goes to the
-    last members."""
+    """Return the partitions that each member keeps, and how many it lacks. An extra place that no member fills with
+    what it has goes to the last members."""
     holds: _Holds = {}
     missing: dict[str, int] = {}
     waiting = len(group.members)
@@ -53,7 +54,7 @@ def _keep(group: GroupSpec, holdings: Holdings, quota: int, extras: int) -> tupl
                 kept[topic_id] = claimed
                 room -= len(claimed)
         if extras and room and waiting > extras:
-            room -= 1  # somebody behind may have this one more already
+            room -= 1  # a later member may already hold one more than the quota
         elif extras:
             extras -= 1
         waiting -= 1

@@ -5,7 +5,7 @@ Which partition of a topic a member gets is all one; so the work is on numbers, 
 1. members keep what they have, as far as they are subscribed to it;
 2. what is left goes to the least loaded subscribers, the topics with the fewest places to go first;
 3. `Loads.balance` moves partitions until nothing can be better;
-4. the numbers become partitions, of those that a member had first.
+4. the numbers become partitions, first those that a member had before.
 """
 
 from heapq import heapify, heapreplace
@@ -40,7 +40,8 @@ def assign_mixed(group: GroupSpec, topics: TopicsSpec) -> Assignment:
 
 
 def _subscribers(members: list[MemberSpec], topics: TopicsSpec) -> dict[Uuid, list[int]]:
-    """The longest part of it all where members have many topics each, hence as plain as can be."""
+    """Return the members (by index) that subscribe to each topic. This takes longest of all where members have many
+    topics each, hence it is as plain as can be."""
     by_topic: dict[Uuid, list[int]] = {topic_id: [] for topic_id in topics.partition_counts}
     for index, member in enumerate(members):
         for topic_id in member.subscribed_topic_ids:
@@ -51,7 +52,7 @@ def _subscribers(members: list[MemberSpec], topics: TopicsSpec) -> dict[Uuid, li
 
 
 def _in_order(subscribers: dict[Uuid, list[int]], topics: TopicsSpec) -> list[Uuid]:
-    """Those with the most partitions a subscriber first: they decide how high the loads must be."""
+    """Sort topics, those with the most partitions per subscriber first: they decide how high the loads must be."""
 
     def topic_partition(topic_id: Uuid) -> tuple[float, int, Uuid]:
         count = len(subscribers[topic_id])
@@ -61,7 +62,7 @@ def _in_order(subscribers: dict[Uuid, list[int]], topics: TopicsSpec) -> list[Uu
 
 
 def _kept(members: list[MemberSpec], topic_ids: list[Uuid], topics: TopicsSpec) -> list[dict[int, int]]:
-    """By member: how many of which topic it has and may keep."""
+    """Return for each member how many partitions of which topic it has and may keep."""
     holdings = Holdings({topic_id: topics.partition_counts[topic_id] for topic_id in topic_ids})
     numbers = {topic_id: topic for topic, topic_id in enumerate(topic_ids)}
     kept: list[dict[int, int]] = []
@@ -78,7 +79,7 @@ def _kept(members: list[MemberSpec], topic_ids: list[Uuid], topics: TopicsSpec) 
 
 
 def _topic_partition(loads: Loads, topic: int, free: int) -> None:
-    """As many partitions of a topic as nobody has."""
+    """Give the `free` partitions of a topic, which nobody has, to its least loaded subscribers."""
     if not free:
         return
     least = [(loads.load[member], member) for member in loads.subscribers[topic]]

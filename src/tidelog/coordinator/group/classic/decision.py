@@ -21,6 +21,8 @@ FRAME_BYTES: Final = 61 + 32
 
 @dataclass(slots=True)
 class Decision:
+    """The records and answers that one request or timer brings about."""
+
     shard: GroupShard
     now_ms: int
     wall_ms: int
@@ -28,21 +30,22 @@ class Decision:
     answers: list[tuple[CoordinatorRequest, Any]] = field(default_factory=list)
 
     def answer_join(self, group: ClassicGroup, member: Member, response: JoinGroupResponse) -> None:
-        """If it waits for one."""
+        """Answer the member's JoinGroup, if one is waiting."""
         request = member.awaiting_join
         if request is not None:
             group.await_join(member, None)
             self.answers.append((request, for_version(response, request.api_version)))
 
     def answer_sync(self, member: Member, response: SyncGroupResponse) -> bool:
-        """Whether it waited for one."""
+        """Answer the member's SyncGroup, if one is waiting; return whether one was."""
         request, member.awaiting_sync = member.awaiting_sync, None
         if request is not None:
             self.answers.append((request, response))
         return request is not None
 
     def result(self, request: CoordinatorRequest | None = None, response: Any = PENDING) -> Result:
-        """For `request`: `response`, or what it was answered with meanwhile, or it waits."""
+        """Return all records and answers. `request` gets `response`, or what it was answered with meanwhile; with
+        PENDING it waits."""
         if request is None:
             return Result(self.records, None, answers=self.answers)
         others = []
@@ -55,7 +58,8 @@ class Decision:
 
 
 def joined(group: ClassicGroup, member: Member) -> JoinGroupResponse:
-    """The generation as it is. The leader learns of all members, in order to assign to them."""
+    """Return the answer to a JoinGroup: the current generation. The leader learns of all members, in order to assign to
+    them."""
     return JoinGroupResponse(
         error_code=ErrorCode.NONE,
         generation_id=group.generation,
@@ -93,7 +97,7 @@ def for_version(response: JoinGroupResponse, api_version: int) -> JoinGroupRespo
 
 
 def fits(shard: GroupShard, record: Record) -> bool:
-    """Whether the log takes it. What is replayed can not be taken back, so one asks before."""
+    """Tell whether the log takes the record. To be asked before deciding: what is replayed cannot be taken back."""
     message, version = record
     size_bytes = len(encode_key(message.key)) + len(encode_value(message.value, version) or b"")
     return size_bytes + FRAME_BYTES <= shard.max_record_bytes

@@ -21,17 +21,17 @@ from tidelog.coordinator.timers import Timers
 from tidelog.model.decisions import Record
 from tidelog.protocol.messages.describe_groups import DescribedGroup
 
-SESSION: Final = "classic-session"  # a member is heard of, a new one joins, or one with a new id comes back with it
-JOIN: Final = "classic-join"  # everybody joins
-SYNC: Final = "classic-sync"  # everybody asks for the assignment
-LOADED: Final = "classic-loaded"  # at once: whether the group, as it was loaded, has to rebalance
-# As Kafka 4.3 writes it.
+SESSION: Final = "classic-session"  # until then a member is heard of, or one that was given an id joins with it
+JOIN: Final = "classic-join"  # until then everybody joins
+SYNC: Final = "classic-sync"  # until then everybody asks for the assignment
+LOADED: Final = "classic-loaded"  # set for now: does the group, as it was loaded, have to rebalance?
+# The version that Kafka 4.3 writes.
 GROUP_METADATA_VERSION: Final = 3
 
 
 @dataclass(slots=True)
 class InitialDelay:
-    """A new group waits for its members this long, and then, while more of them come, up to `remaining_ms` more."""
+    """How long a new group waits for its members, and for how much longer while more of them come."""
 
     delay_ms: int
     remaining_ms: int
@@ -41,9 +41,9 @@ class InitialDelay:
 class ClassicGroup:
     group_id: str
     timers: Timers
-    state_timestamp_ms: int | None  # wall clock; None: a record too old to say
+    state_timestamp_ms: int | None  # of the last transition, wall clock; None: its record is too old to say
     committed: GroupMetadataValue | None = None
-    is_live: bool = False  # what is replayed no longer changes it
+    is_live: bool = False  # replaying a record only sets `committed` from then on
     state: ClassicState = ClassicState.EMPTY
     previous_state: ClassicState = ClassicState.DEAD
     generation: int = 0
@@ -52,10 +52,10 @@ class ClassicGroup:
     leader: str | None = None
     members: dict[str, Member] = field(default_factory=dict)
     static_members: dict[str, str] = field(default_factory=dict)  # member id by group.instance.id
-    pending_join: dict[str, None] = field(default_factory=dict)  # were given this id, and have not come back with it
+    pending_join: dict[str, None] = field(default_factory=dict)  # ids that were given out and not used to join yet
     pending_sync: dict[str, None] = field(default_factory=dict)
     awaiting_join_count: int = 0
-    supporters: dict[str, int] = field(default_factory=dict)  # of a protocol
+    supporters: dict[str, int] = field(default_factory=dict)  # how many members know a protocol
     subscribed_topics: frozenset[str] | None = None  # None: not known
     initial_delay: InitialDelay | None = None
     has_new_member: bool = False  # since the initial delay began, or was extended
@@ -82,7 +82,8 @@ class ClassicGroup:
         return group
 
     def to_record(self, assignment: Mapping[str, bytes]) -> Record:
-        """The group as it is, with this assignment by member id; who is not in it has an empty one."""
+        """Return the group as a record, with this assignment by member id; a member that is not in it has an empty
+        one."""
         members = self.members.values()
         value = GroupMetadataValue(
             protocol_type=self.protocol_type,
@@ -97,7 +98,7 @@ class ClassicGroup:
     # Members
 
     def add(self, member: Member, request: CoordinatorRequest | None = None) -> None:
-        """`request` is its JoinGroup, when it waits for the rebalance."""
+        """Add a member. `request` is its JoinGroup, if it waits for the rebalance."""
         if not self.members:
             self.protocol_type_or_none = member.protocol_type
         if self.leader is None:
@@ -110,7 +111,8 @@ class ClassicGroup:
         self.await_join(member, request)
 
     def remove(self, member_id: str) -> None:
-        """A member, or one that is pending. Who waits with it must have been answered."""
+        """Remove a member, or an id that is pending. A request of the member that waits must have been answered
+        before."""
         member = self.members.pop(member_id, None)
         if member is not None:
             assert member.awaiting_join is None, "it waits for the rebalance"
@@ -132,7 +134,7 @@ class ClassicGroup:
         member.session_timeout_ms = session_timeout_ms
 
     def rename_static(self, member: Member, member_id: str) -> None:
-        """The same static member under a new id. Whoever has the old one is fenced."""
+        """Give a static member a new id. Whoever uses the old one is fenced."""
         assert member.group_instance_id is not None, "not a static member"
         del self.members[member.member_id]
         self.timers.cancel((SESSION, self.group_id, member.member_id))
@@ -166,7 +168,7 @@ class ClassicGroup:
 
     @property
     def is_simple(self) -> bool:
-        """Only there for the sake of its offsets: nobody ever joined it."""
+        """Tell whether the group is only there for its offsets: nobody ever joined it."""
         return self.protocol_type_or_none is None and self.is_empty and not self.pending_join
 
     # The generation
@@ -177,7 +179,7 @@ class ClassicGroup:
         self.state_timestamp_ms = wall_ms
 
     def elect_joined_leader(self) -> bool:
-        """The leader has joined, or another member takes its place. False: nobody has joined."""
+        """Keep the leader if it has joined, else elect another member that has. False: nobody has joined."""
         joined = [member.member_id for member in self.members.values() if member.awaiting_join is not None]
         if joined and self.leader not in joined:
             self.leader = joined[0]
@@ -190,7 +192,8 @@ class ClassicGroup:
         self.transition_to(ClassicState.COMPLETING_REBALANCE if self.members else ClassicState.EMPTY, wall_ms)
 
     def select_protocol(self) -> str:
-        """Among those that every member knows, the one that most of them like best; the earliest voters decide ties."""
+        """Return the protocol that most members like best, among those that every member knows. In a tie the one that
+        got a vote first wins."""
         count = len(self.members)
         candidates = [name for name, supporters in self.supporters.items() if supporters == count]
         votes: dict[str, int] = {}
@@ -204,7 +207,7 @@ class ClassicGroup:
         names = protocol_names(protocols)
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type and names)
-        count = len(self.members)  # none: the last one left a rebalance, and others are about to join
+        count = len(self.members)  # 0: the last member left during a rebalance, and others are about to join
         is_known = any(self.supporters.get(name, 0) == count for name in names)
         return protocol_type == self.protocol_type_or_none and is_known
 
@@ -242,7 +245,7 @@ class ClassicGroup:
 
     @property
     def is_empty(self) -> bool:
-        """As Kafka has it: in state Empty. One that has only been given an id is no member yet."""
+        """Tell whether the state is Empty, as Kafka does. Somebody who has only been given an id is no member yet."""
         return self.state is ClassicState.EMPTY
 
     def validate_offset_commit(
@@ -268,7 +271,8 @@ class ClassicGroup:
         validation.check_delete(self)
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Where its topics are not known, a group of consumers is taken to read every topic."""
+        """Tell whether a member reads the topic. A group of consumers whose topics are not known is taken to read every
+        topic."""
         return self.uses_consumer_protocol if self.subscribed_topics is None else topic in self.subscribed_topics
 
     def expiry_base_ms(self, commit_timestamp_ms: int) -> int | None:
@@ -315,10 +319,10 @@ class ClassicGroup:
         }
 
     def printed_committed(self) -> dict[str, Any] | None:
-        """What a fresh replay must bring back."""
+        """Return the durable state: what a fresh replay must bring back."""
         return None if self.committed is None else asdict(self.committed)
 
 
 def new_empty(shard: GroupShard, group_id: str, wall_ms: int) -> ClassicGroup:
-    """Nobody has joined it yet. It is not in the shard's groups before somebody puts it there."""
+    """Return a group that nobody has joined yet. The caller puts it among the shard's groups."""
     return ClassicGroup(group_id, shard.timers, wall_ms)

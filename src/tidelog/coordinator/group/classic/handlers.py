@@ -100,7 +100,8 @@ def _leave(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Resul
 
 
 def _timed(act: Act) -> Callable[[GroupShard, int, int, Any], Result]:
-    """A timer outlives nothing: it is cancelled with what it is for. Should it come all the same, it means nothing."""
+    """Return the handler of a timer. A timer is cancelled with what it is for; should it come all the same, it does
+    nothing."""
 
     def on_timer(shard: GroupShard, now_ms: int, wall_ms: int, key: Any) -> Result:
         decision = Decision(shard, now_ms, wall_ms)
@@ -121,7 +122,7 @@ def _on_session(shard: GroupShard, now_ms: int, wall_ms: int, key: Any) -> Resul
 
 
 def activate(shard: GroupShard, now_ms: int) -> Result:
-    """Everything is loaded. Every member gets a whole session to be heard of again."""
+    """Begin after everything is loaded: every member gets a whole session to be heard of again."""
     for group in shard.groups.values():
         if isinstance(group, ClassicGroup):
             group.is_live = True
@@ -133,7 +134,7 @@ def activate(shard: GroupShard, now_ms: int) -> Result:
 
 
 def printed_committed(shard: GroupShard) -> dict[str, Any]:
-    """The durable state of all classic groups: what a fresh replay of the log brings back."""
+    """Return the durable state of all classic groups: what a fresh replay of the log brings back."""
     groups = {group_id: shard.groups[group_id] for group_id in sorted(shard.groups)}
     classic = {group_id: group for group_id, group in groups.items() if isinstance(group, ClassicGroup)}
     return {group_id: group.printed_committed() for group_id, group in classic.items() if group.committed is not None}

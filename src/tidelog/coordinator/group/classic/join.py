@@ -1,4 +1,4 @@
-"""JoinGroup to a classic group, or to one that it makes: who may come in, and whether that costs a rebalance.
+"""JoinGroup to a classic group, or to one that it creates: who may come in, and whether that costs a rebalance.
 
 A member without an id gets one. From version 4 a dynamic one has to come back with it before it counts: clients that
 gave up on a long rebalance and tried anew used to leave a dead member behind each time.
@@ -34,7 +34,8 @@ def join(shard: GroupShard, now_ms: int, request: CoordinatorRequest, group: Cla
 
 
 def join_new_group(shard: GroupShard, now_ms: int, request: CoordinatorRequest, before: list[Record]) -> Result:
-    """`before` removes what had the group's name. The group is written down at once, whatever becomes of its member."""
+    """Join a group that does not exist yet. `before` removes what had the group's name. The new group is written at
+    once, whatever becomes of its member."""
     group = new_empty(shard, request.message.group_id, request.wall_ms)
     record = group.to_record({})
     if not fits(shard, record):
@@ -46,7 +47,7 @@ def join_new_group(shard: GroupShard, now_ms: int, request: CoordinatorRequest, 
 
 
 def _join(decision: Decision, request: CoordinatorRequest, group: ClassicGroup) -> JoinGroupResponse | None:
-    """The response, or None: it waits, or was answered with the others."""
+    """Return the response; None: the request waits, or was answered together with others."""
     message: JoinGroupRequest = request.message
     group.is_live = True
     if not _accepts(decision.shard, group, message.member_id):
@@ -63,8 +64,8 @@ def _join(decision: Decision, request: CoordinatorRequest, group: ClassicGroup) 
 
 
 def _accepts(shard: GroupShard, group: ClassicGroup, member_id: str) -> bool:
-    """While a group prepares, those who have joined count, so that the last to rejoin are the ones that are too many
-    should the limit have been lowered. Later everyone in it has joined."""
+    """Tell whether the group has room for the member. While a group prepares, only those who have joined count, so that
+    after `group.max.size` was lowered the last to rejoin are refused. Later every member has joined."""
     max_size = shard.config.get(GROUP_MAX_SIZE)
     member = group.members.get(member_id)
     if group.state is ClassicState.PREPARING_REBALANCE:

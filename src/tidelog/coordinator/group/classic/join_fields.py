@@ -8,7 +8,7 @@ from tidelog.coordinator.requests import CoordinatorRequest
 from tidelog.protocol.messages.join_group import JoinGroupRequest
 
 HAS_REBALANCE_TIMEOUT: Final = 1
-REASON_CHARACTERS: Final = 255  # what Kafka's clients keep to
+REASON_CHARACTERS: Final = 255  # the limit that Kafka's clients keep to
 
 
 def protocols_of(message: JoinGroupRequest) -> Protocols:
@@ -26,6 +26,6 @@ def reason_of(message: JoinGroupRequest) -> str:
 
 
 def update_member(group: ClassicGroup, member: Member, request: CoordinatorRequest) -> None:
-    """With what it joins with now."""
+    """Take over what the member says in this JoinGroup."""
     message: JoinGroupRequest = request.message
     group.update(member, protocols_of(message), rebalance_timeout_of(request), message.session_timeout_ms)

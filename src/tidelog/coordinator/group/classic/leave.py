@@ -59,7 +59,7 @@ def _leave(decision: Decision, group: ClassicGroup, identity: MemberIdentity) ->
 
 
 def _go_on(decision: Decision, group: ClassicGroup, left: list[MemberIdentity]) -> None:
-    """Without them: the rest rebalances, or has everyone that it waited for."""
+    """Rebalance without the members that left, or complete a rebalance that only waited for them."""
     if group.state in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
         names = ", ".join(each.member_id or str(each.group_instance_id) for each in left)
         prepare(decision, group, f"{names} left; the reason given: {left[0].reason!r}")

@@ -1,8 +1,8 @@
 """What a classic group that was loaded from the log has to do before it can be left in peace.
 
 A rebalance is live state: a group is written when a generation has its assignment, and a crash before that brings the
-generation before it back, as stable. Mostly somebody's session then ends, and the rebalance begins again. Two things
-that nobody's session ends for are looked for here, once a load:
+generation before it back, as stable. Mostly a member's session then ends, and the rebalance begins again. Two things
+that end nobody's session are looked for here, once after each load:
 
 - more members than `group.max.size` allows now;
 - partitions of subscribed topics that the generation assigned to no member. That is what a crash leaves of a group
@@ -31,7 +31,8 @@ def on_loaded_timer(decision: Decision, group: ClassicGroup) -> None:
 
 
 def _unowned_partition(image: MetadataImage, group: ClassicGroup) -> str | None:
-    """A partition of a subscribed topic that no member was assigned. None also where an assignment can not be read."""
+    """Return a partition of a subscribed topic that no member was assigned. None also where an assignment cannot be
+    read."""
     if group.subscribed_topics is None:
         return None
     assigned = assigned_partitions(member.assignment for member in group.members.values())

@@ -23,7 +23,7 @@ class Member:
     protocol_type: str
     protocols: Protocols
     assignment: bytes = b""
-    # Has never been through a rebalance: it has no id yet to send heartbeats with, and may have given up waiting.
+    # A new member has never been through a rebalance: it has no id yet to send heartbeats with, and may have given up.
     is_new: bool = False
     awaiting_join: CoordinatorRequest | None = None
     awaiting_sync: CoordinatorRequest | None = None
@@ -34,18 +34,20 @@ class Member:
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
-        """Who waits for the others need not be heard of; but who is new may not wait forever."""
+        """Tell whether the member need not be heard of, because a request of its own is waiting. A new member may not
+        wait for ever."""
         return not self.is_new and (self.awaiting_join is not None or self.awaiting_sync is not None)
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """Empty where it does not know the protocol, which only a damaged record brings about."""
+        """Return the member's metadata for a protocol; empty where it does not know the protocol, which only a damaged
+        record brings about."""
         return next((metadata for name, metadata in self.protocols if name == protocol_name), b"")
 
     def vote(self, candidates: Container[str]) -> str | None:
         return next((name for name, _ in self.protocols if name in candidates), None)
 
     def described(self, protocol_name: str | None) -> DescribedGroupMember:
-        """With its metadata where the group has a protocol to have it for."""
+        """Describe the member, with its metadata if the group has a protocol."""
         return DescribedGroupMember(
             member_id=self.member_id,
             group_instance_id=self.group_instance_id,
@@ -84,7 +86,8 @@ class Member:
 
 
 def member_from_record(stored: MemberMetadata, protocol_type: str, protocol_name: str | None) -> Member:
-    """Of its protocols only the group's was written down. The oldest records have no rebalance timeout."""
+    """Return the member that a record describes. Of its protocols only the group's was written. The oldest records have
+    no rebalance timeout."""
     has_rebalance_timeout = stored.rebalance_timeout != -1
     return Member(
         member_id=stored.member_id,
@@ -100,5 +103,5 @@ def member_from_record(stored: MemberMetadata, protocol_type: str, protocol_name
 
 
 def protocol_names(protocols: Iterable[tuple[str, bytes]]) -> list[str]:
-    """Each once, however often a member names it."""
+    """Return each protocol once, however often a member names it."""
     return list(dict.fromkeys(name for name, _ in protocols))

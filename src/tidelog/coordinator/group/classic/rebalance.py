@@ -1,7 +1,7 @@
 """How a classic group comes from one generation to the next.
 
     something changes -> prepare: PreparingRebalance, everyone has to join again
-                      -> all have joined, or the rebalance timeout is over -> complete_join: who has not joined is out,
+                      -> all have joined, or the rebalance timeout is over -> complete_join: the others are out,
                          the next generation begins, everyone who waits is told (CompletingRebalance)
                       -> the leader's SyncGroup -> Stable (`sync`)
 
@@ -17,12 +17,12 @@ from tidelog.coordinator.group.classic.group import JOIN, SYNC, ClassicGroup, In
 from tidelog.coordinator.group.classic.state import PREVIOUS, ClassicState
 from tidelog.model.errors import ErrorCode
 
-# However short a timeout the members asked for: nothing changes at once, and looking all the time is a busy loop.
+# The shortest pause before looking again, however short a timeout the members asked for: less would be a busy loop.
 RETRY_MS_MIN: Final = 1_000
 
 
 def prepare_or_complete(decision: Decision, group: ClassicGroup, reason: str) -> None:
-    """Somebody came or went: begin a rebalance, or see whether the one under way has everyone now."""
+    """Begin a rebalance because somebody came or went, or complete the one under way if it has everyone now."""
     if group.state in PREVIOUS[ClassicState.PREPARING_REBALANCE]:
         prepare(decision, group, reason)
     else:
@@ -30,6 +30,7 @@ def prepare_or_complete(decision: Decision, group: ClassicGroup, reason: str) ->
 
 
 def prepare(decision: Decision, group: ClassicGroup, reason: str) -> None:
+    """Begin a rebalance: everyone has to join again."""
     if group.state is ClassicState.COMPLETING_REBALANCE:
         reset_assignment(decision, group, ErrorCode.REBALANCE_IN_PROGRESS)
     group.pending_sync.clear()
@@ -47,18 +48,19 @@ def prepare(decision: Decision, group: ClassicGroup, reason: str) -> None:
 
 
 def complete_if_all_joined(decision: Decision, group: ClassicGroup) -> None:
-    """An initial rebalance takes its time, whoever has joined."""
+    """Complete the rebalance if everyone has joined. An initial rebalance takes its whole delay all the same."""
     is_initial = group.previous_state is ClassicState.EMPTY
     if group.state is ClassicState.PREPARING_REBALANCE and not is_initial and group.has_all_joined:
         complete_join(decision, group)
 
 
 def complete_join(decision: Decision, group: ClassicGroup) -> None:
+    """Begin the next generation with those who have joined."""
     group.timers.cancel((JOIN, group.group_id))
     group.initial_delay = None
     _remove_who_did_not_join(decision, group)
     if not group.elect_joined_leader() and group.members:
-        # Static members all of them, which are not thrown out for this: their sessions decide.
+        # All of them are static members, which are not removed for not joining: their sessions decide.
         group.timers.set((JOIN, group.group_id), decision.now_ms + max(group.rebalance_timeout_ms, RETRY_MS_MIN))
         return
     group.init_next_generation(decision.wall_ms)
@@ -80,7 +82,7 @@ def on_join_timer(decision: Decision, group: ClassicGroup) -> None:
 
 
 def on_sync_timer(decision: Decision, group: ClassicGroup) -> None:
-    """Who has not asked for its assignment by now is taken for lost."""
+    """Remove the members that have not asked for their assignment by now, and rebalance."""
     late = list(group.pending_sync)
     if not late or group.state not in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
         return
@@ -91,7 +93,7 @@ def on_sync_timer(decision: Decision, group: ClassicGroup) -> None:
 
 
 def reset_assignment(decision: Decision, group: ClassicGroup, code: ErrorCode) -> None:
-    """Nobody gets what was being assigned; who waits for it is told why."""
+    """Drop what was being assigned; members that wait for it are answered with the code."""
     for member in group.members.values():
         member.assignment = b""
         if decision.answer_sync(member, sync_refused(code)):
@@ -99,14 +101,14 @@ def reset_assignment(decision: Decision, group: ClassicGroup, code: ErrorCode) -
 
 
 def refuse_waiting(decision: Decision, group: ClassicGroup, code: ErrorCode) -> None:
-    """Everyone who waits for a rebalance that will not come, as when the group changes its protocol."""
+    """Answer everyone who waits for a rebalance that will not come, as when the group changes its protocol."""
     for member in group.members.values():
         decision.answer_join(group, member, join_refused(code, member.member_id))
         decision.answer_sync(member, sync_refused(code))
 
 
 def remove_member(decision: Decision, group: ClassicGroup, member_id: str) -> None:
-    """It may still wait somewhere, and is told that it is out: if it is alive it comes back as a new one."""
+    """Remove a member. If it waits somewhere it is told that it is out: if it is alive it comes back as a new one."""
     member = group.members[member_id]
     decision.answer_join(group, member, join_refused(ErrorCode.UNKNOWN_MEMBER_ID, ""))
     decision.answer_sync(member, sync_refused(ErrorCode.UNKNOWN_MEMBER_ID))
@@ -138,7 +140,8 @@ def _remove_who_did_not_join(decision: Decision, group: ClassicGroup) -> None:
 
 
 def _write_empty(decision: Decision, group: ClassicGroup) -> None:
-    """Should the log not take it, the last generation comes back at the next load, and times out again."""
+    """Write that the group has no members. If the log does not take the record, the last generation comes back at the
+    next load, and times out again."""
     record = group.to_record({})
     if fits(decision.shard, record):
         decision.records.append(record)

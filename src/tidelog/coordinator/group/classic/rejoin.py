@@ -1,6 +1,6 @@
 """JoinGroup of somebody who is a member already.
 
-Who comes with nothing new has missed the last answer, and gets it again; only the leader can begin a rebalance without
+A member with nothing new has missed the last answer, and gets it again; only the leader can begin a rebalance without
 a change of its own, because it alone sees what has changed around the group (partitions, say).
 """
 
@@ -17,7 +17,7 @@ from tidelog.protocol.messages.join_group import JoinGroupRequest, JoinGroupResp
 
 
 def rejoin(decision: Decision, request: CoordinatorRequest, group: ClassicGroup) -> JoinGroupResponse | None:
-    """The response, or None: it waits, or was answered with the others."""
+    """Return the response; None: the request waits, or was answered together with others."""
     message: JoinGroupRequest = request.message
     try:
         check_member(group, message.member_id, message.group_instance_id)
@@ -38,7 +38,7 @@ def _needs_rebalance(group: ClassicGroup, member: Member, message: JoinGroupRequ
 
 def _wait(decision: Decision, request: CoordinatorRequest, group: ClassicGroup, member: Member) -> None:
     message: JoinGroupRequest = request.message
-    # An earlier one of its own: nobody reads that answer any more, but it must not stay open.
+    # An earlier JoinGroup of this member: nobody reads its answer any more, but the request must not stay open.
     decision.answer_join(group, member, join_refused(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
     update_member(group, member, request)
     group.await_join(member, request)

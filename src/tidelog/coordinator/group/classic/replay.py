@@ -19,7 +19,7 @@ def replay_group_metadata(shard: GroupShard, key: GroupMetadataKey, value: Group
 
 
 def _bury(group: ClassicGroup) -> None:
-    """Nothing of it may happen any more, or be taken for something that happens to a later group of its name."""
+    """Cancel the timers of a deleted group, so that none of them hits a later group of the same name."""
     group.state = ClassicState.DEAD
     for member_id in [*group.members, *group.pending_join]:
         group.timers.cancel((SESSION, group.group_id, member_id))

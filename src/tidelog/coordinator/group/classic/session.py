@@ -7,6 +7,7 @@ from tidelog.coordinator.group.classic.state import ClassicState
 
 
 def on_session_timer(decision: Decision, group: ClassicGroup, member_id: str) -> None:
+    """Remove the member, or the id that nobody has joined with, and go on without it."""
     member = group.members.get(member_id)
     if member is not None and not member.has_satisfied_heartbeat:
         remove_member(decision, group, member_id)
@@ -16,7 +17,7 @@ def on_session_timer(decision: Decision, group: ClassicGroup, member_id: str) ->
     else:
         return
     if group.state is ClassicState.PREPARING_REBALANCE:
-        # Even in an initial rebalance: whoever it still waited for, it does not come.
+        # Even in an initial rebalance: the one that it still waited for does not come.
         if group.has_all_joined:
             complete_join(decision, group)
     elif member is not None:

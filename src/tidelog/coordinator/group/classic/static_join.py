@@ -16,13 +16,13 @@ from tidelog.coordinator.requests import CoordinatorRequest
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.messages.join_group import JoinGroupResponse
 
-# From here on a leader can be told that it leads and has nothing to assign. Before, it is given its old id as the
+# From this version a leader can be told that it leads and has nothing to assign. Before, it is given its old id as the
 # leader's, so that it takes itself for a follower: what it assigned would be ignored.
 SKIPS_ASSIGNMENT: Final = 9
 
 
 class _Before(NamedTuple):
-    """What the member was, should its new id not be written."""
+    """The member as it was, to be restored if its new id cannot be written."""
 
     member_id: str
     client_id: str
@@ -35,7 +35,7 @@ class _Before(NamedTuple):
 def replace_static(
     decision: Decision, request: CoordinatorRequest, group: ClassicGroup, member_id: str
 ) -> JoinGroupResponse | None:
-    """The response, or None: it waits, or was answered with the others."""
+    """Return the response; None: the request waits, or was answered together with others."""
     member = group.members[group.static_members[request.message.group_instance_id]]
     old_leader, before = group.leader, _before(member)
     _fence(decision, group, member)
@@ -61,7 +61,7 @@ def _before(member: Member) -> _Before:
 
 
 def _fence(decision: Decision, group: ClassicGroup, member: Member) -> None:
-    """Whoever waits under the old id is told that it is not the one any more."""
+    """Refuse the requests that wait under the old id: another has taken its place."""
     refused = join_refused(ErrorCode.FENCED_INSTANCE_ID, member.member_id, protocol_name=None)
     decision.answer_join(group, member, refused)
     decision.answer_sync(member, sync_refused(ErrorCode.FENCED_INSTANCE_ID))

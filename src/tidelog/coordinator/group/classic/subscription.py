@@ -21,7 +21,7 @@ VERSION_BYTES: Final = 2
 
 
 def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
-    """The topics of all members together; None where one can not be read."""
+    """Return the topics of all members together; None where a subscription cannot be read."""
     topics: set[str] = set()
     try:
         for subscription in metadata:
@@ -38,8 +38,8 @@ def _topics(metadata: bytes) -> list[str]:
 
 
 def assigned_partitions(assignments: Iterable[bytes]) -> dict[str, set[int]] | None:
-    """The partitions of each topic that some member was assigned; None where an assignment can not be read. An empty
-    assignment is one without partitions."""
+    """Return the partitions of each topic that some member was assigned; None where an assignment cannot be read. An
+    empty assignment is one without partitions."""
     found: dict[str, set[int]] = {}
     try:
         for assignment in assignments:

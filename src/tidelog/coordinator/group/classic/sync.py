@@ -1,6 +1,6 @@
 """SyncGroup to a classic group: the leader hands in the assignment, and everyone gets its part of it.
 
-The assignment is written down first, as the group's record; with that it is what the group is, and whoever waits is
+The assignment is written first, as the group's record; from then on it is the group's state, and whoever waits is
 told once the record is committed.
 """
 
@@ -35,7 +35,7 @@ def sync(shard: GroupShard, now_ms: int, request: CoordinatorRequest, group: Cla
         # and be given up in the next moment.
         group.keep_session(decision.now_ms, member)
         return decision.result(request, _assigned(group, member))
-    # An earlier one of its own: nobody reads that answer any more, but it must not stay open.
+    # An earlier SyncGroup of this member: nobody reads its answer any more, but the request must not stay open.
     decision.answer_sync(member, sync_refused(ErrorCode.REBALANCE_IN_PROGRESS))
     member.awaiting_sync = request
     if group.leader == member.member_id:
@@ -44,7 +44,8 @@ def sync(shard: GroupShard, now_ms: int, request: CoordinatorRequest, group: Cla
 
 
 def names_its_protocol(request: CoordinatorRequest) -> bool:
-    """From version 5 it has to, so that members that misunderstand each other notice."""
+    """Tell whether the request names its protocol type and name. From version 5 it has to, so that members that
+    misunderstand each other notice."""
     message: SyncGroupRequest = request.message
     has_both = message.protocol_type is not None and message.protocol_name is not None
     return has_both or request.api_version < NAMES_PROTOCOL
@@ -66,7 +67,8 @@ def _differ(named: str | None, current: str | None) -> bool:
 
 
 def _assign(decision: Decision, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
-    """Members that the leader has left out get nothing; those that it invented are left out."""
+    """Write the leader's assignment and hand it out. Members that the leader left out get nothing; ids that it invented
+    are ignored."""
     record = group.to_record(assignment)
     if not fits(decision.shard, record):
         reset_assignment(decision, group, ErrorCode.UNKNOWN_SERVER_ERROR)

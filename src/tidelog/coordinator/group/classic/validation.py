@@ -1,6 +1,6 @@
 """Who may do what with a classic group, as its state and members are. ApiError says no.
 
-`Validated` is what these rules need to know of a group: it is written down because the group itself asks them.
+`Validated` is what these rules need to know of a group: a protocol, because the group's own module imports this one.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,8 @@ class Validated(Protocol):
 
 
 def check_member(group: Validated, member_id: str, group_instance_id: str | None) -> None:
-    """A static member is known by its instance id too, and only the last one that joined with it is the one."""
+    """Raise unless this is a member. A static member is known by its instance id too, and only the last one that joined
+    with that id counts."""
     if group_instance_id is not None:
         current = group.static_members.get(group_instance_id)
         if current is None:
@@ -63,8 +64,8 @@ def check_not_dead(group: Validated) -> None:
 
 
 def check_offset_delete(group: Validated) -> None:
-    """A consumer group's members may lose the offsets of topics that they do not read (which the caller checks); what
-    other protocols' members read is not known."""
+    """Raise unless offsets of the group may be deleted. Members that are consumers may lose those of topics that they
+    do not read (which the caller checks); what members of other protocols read is not known."""
     check_not_dead(group)
     if group.state is not ClassicState.EMPTY and not group.uses_consumer_protocol:
         raise ApiError(ErrorCode.NON_EMPTY_GROUP)

@@ -27,7 +27,8 @@ def answer(change: MemberChange) -> ConsumerGroupHeartbeatResponse:
 
 
 def _is_full(message: ConsumerGroupHeartbeatRequest) -> bool:
-    """A member says everything when it joins, and after it has missed an answer: then it has to hear everything."""
+    """Tell whether the heartbeat says everything, as a member does when it joins and after it has missed an answer:
+    then the answer has to say everything as well."""
     subscribes = message.subscribed_topic_names is not None or message.subscribed_topic_regex is not None
     return message.rebalance_timeout_ms != -1 and subscribes and message.topic_partitions is not None
 

@@ -29,6 +29,8 @@ REBALANCES = "consumer-group-rebalances"
 
 @dataclass(slots=True)
 class MemberChange:
+    """One member's change, as it gathers its records: `member` is how it was, `updated` how it will be."""
+
     shard: GroupShard
     now_ms: int
     request: CoordinatorRequest
@@ -38,8 +40,8 @@ class MemberChange:
     records: list[Record]
     group_epoch: int
     has_subscription_changed: bool = False
-    is_plain: bool = False  # a member of this group speaks of itself: nobody's place is taken, no group is converted
-    # Requests that the group's former self, a classic one, had left waiting.
+    is_plain: bool = False  # it replaces no static member and converts no group
+    # Answers to requests that waited in the classic group that this one was made of.
     answers: Sequence[tuple[Any, Any]] = field(default=())
 
     @property
@@ -48,20 +50,20 @@ class MemberChange:
 
     @property
     def replaced_id(self) -> str | None:
-        """The former id of a static member that comes back with another."""
+        """The former id of a static member that comes back with another id; None where there is none."""
         instance_id = self.updated.instance_id
         former = None if instance_id is None else self.group.static_members.get(instance_id)
         return None if former == self.updated.member_id else former
 
     @property
     def member_count(self) -> int:
-        """Once it has happened."""
+        """The number of members once the change has happened."""
         group, updated = self.group, self.updated
         is_known = updated.member_id in group.members or updated.instance_id in group.static_members
         return len(group.members) + (not is_known)
 
     def replace_static(self, former: Member) -> None:
-        """The member takes the place of one with the same instance id, with all that it has."""
+        """Write the member in the place of one with the same instance id, with all that it has."""
         group_id = self.group.group_id
         self.records += member_tombstones(group_id, former.member_id)
         self.records.append(member_record(group_id, self.member))
@@ -69,7 +71,7 @@ class MemberChange:
         self.records.append(current_record(group_id, self.member))
 
     def describe(self) -> bool:
-        """Whether its topic names have changed."""
+        """Write the member's description if it has changed; return whether its topic names have."""
         if self.updated is self.member:
             return False
         if self.updated != self.member:
@@ -77,8 +79,8 @@ class MemberChange:
         return self.updated.topics != self.member.topics
 
     def update_epoch(self, *, bump: bool) -> None:
-        """Looks at the group's topics, where the change or the time gives reason to: what has become of them since the
-        last time makes a new group epoch, too."""
+        """Move the group epoch, if `bump` says so or the group's topics have changed since the last look. Topics are
+        looked at again where the change or the time gives reason to."""
         group, shard = self.group, self.shard
         if not bump and not group.needs_refresh(self.now_ms):
             return
@@ -93,7 +95,8 @@ class MemberChange:
             self.records.append(partition_metadata_tombstone(group.group_id))
 
     def _metadata_hash(self) -> int:
-        """As it is in the group's record, where neither its topics nor which they are can have changed."""
+        """Return the hash of the group's topics: the one in the group's record, where neither the topics nor which of
+        them are subscribed to can have changed."""
         group = self.group
         is_known = not group.needs_refresh(self.now_ms)
         if is_known and group.subscriptions.cover(self.member, self.updated):
@@ -104,7 +107,8 @@ class MemberChange:
         return self.shard.topic_hashes.group_hash(self.shard.image, after)
 
     def reconcile(self, target_epoch: int, target: Target, owned: Owned, is_owned: IsOwned | None = None) -> None:
-        """`is_owned` is the group's, unless others have moved whose records are not replayed yet."""
+        """Move the member a step towards its target. `is_owned` is the group's, unless other members have moved whose
+        records are not replayed yet."""
         if not self.has_subscription_changed and self.updated.is_reconciled_to(target_epoch):
             return
         group, updated = self.group, self.updated
@@ -125,7 +129,7 @@ class MemberChange:
 
 
 def renamed(former: Member, member_id: str) -> Member:
-    """A static member under its new id, as one that joins anew with all that it has."""
+    """Return a static member under its new id, as one that joins anew with all that it has."""
     return Member(
         member_id,
         JOINING_EPOCH,

@@ -72,7 +72,7 @@ def _join(shard: GroupShard, now_ms: int, request: CoordinatorRequest, group: Co
 
 
 def _member(group: ConsumerGroup, member_id: str, message: JoinGroupRequest) -> tuple[Member, Member | None]:
-    """The member as it was, and the one whose place it takes, if any."""
+    """Return the member as it was, and the one whose place it takes, if any."""
     instance_id = message.group_instance_id
     if instance_id is None:
         return group.members.get(member_id, Member(member_id)), None
@@ -83,7 +83,7 @@ def _member(group: ConsumerGroup, member_id: str, message: JoinGroupRequest) -> 
 
 
 def _subscription(message: JoinGroupRequest) -> ConsumerProtocolSubscription:
-    """Of the protocol that it likes best; they say the same."""
+    """Return the subscription of the member's first protocol. Those of the others say the same."""
     try:
         return read_subscription(bytes(message.protocols[0].metadata))
     except MalformedMessage:
@@ -112,7 +112,7 @@ def _carry_out(change: MemberChange, former: Member | None, subscription: Consum
     if former is not None:
         change.replace_static(former)
     have_names_changed = change.describe()
-    regex_change = regexes.update(change)  # also where the names have changed: it may be the last of an expression
+    regex_change = regexes.update(change)  # in any case: the member may be the last of an expression
     has_changed = have_names_changed or regex_change is not RegexChange.NONE
     change.has_subscription_changed = has_changed
     change.update_epoch(bump=has_changed)
@@ -192,7 +192,8 @@ def heartbeat(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Re
 
 
 def _has_news(group: ConsumerGroup, member: Member) -> bool:
-    """Another target, something to give back, or what it waited for is free."""
+    """Tell whether the member has to join again: the target is a newer one, it has partitions to give back, or what it
+    waited for is free."""
     if member.epoch < group.target_epoch or member.state is MemberState.UNREVOKED_PARTITIONS:
         return True
     return member.state is MemberState.UNRELEASED_PARTITIONS and not group.is_waiting_for_others(member)
@@ -224,7 +225,7 @@ def leave(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result
 
 
 def _leaving(group: ConsumerGroup, identity: MemberIdentity) -> Member:
-    """An admin names a static member by its instance id alone."""
+    """Return the member that is meant. An admin names a static member by its instance id alone."""
     if identity.group_instance_id is None:
         return group.member(identity.member_id)
     by_instance = group.static_member(identity.group_instance_id)

@@ -1,7 +1,7 @@
 """Which offsets a member of a consumer group may commit and read.
 
 A commit that overtakes a heartbeat's answer comes with the epoch before. It is fine for what the member has had since
-then (KIP-1251), and refused for what it got later: of that it can not know yet, so it means an earlier time of its own.
+then (KIP-1251), and refused for what it got later: it cannot know of that yet, so the commit is from before it had it.
 """
 
 from tidelog.coordinator.group.consumer.member import Member

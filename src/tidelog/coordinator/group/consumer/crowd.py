@@ -30,7 +30,7 @@ from tidelog.protocol.messages.consumer_group_heartbeat import (
 )
 
 CROWD: Final = "consumer-crowd"
-# Answered at one go: with their records and responses that is some milliseconds of a turn.
+# Members answered in one turn: with their records and responses that is some milliseconds.
 ANSWERS_MAX: Final = 100
 # A line that does not end within this time is no crowd, but a coordinator that has too much to do.
 LINE_MS_MAX: Final = 100
@@ -40,6 +40,8 @@ Steps: TypeAlias = Generator[None, None, Result]
 
 @dataclass(slots=True)
 class Waiter:
+    """A heartbeat whose answer waits for the crowd's target assignment."""
+
     request: CoordinatorRequest
     member_id: str
     has_subscription_changed: bool
@@ -47,14 +49,17 @@ class Waiter:
 
 @dataclass(slots=True)
 class Crowd:
-    arrived: list[Waiter] = field(default_factory=list)  # since the last target assignment
-    targeted: list[Waiter] = field(default_factory=list)  # to be answered by it
+    """The members of one group that wait for a target assignment."""
+
+    arrived: list[Waiter] = field(default_factory=list)  # those since the last target assignment
+    targeted: list[Waiter] = field(default_factory=list)  # those that have their target, still to be answered
     since_ms: int = 0  # when the first of them arrived
-    target_epoch: int = 0  # of the one that was computed for them; 0: the last one will do
+    target_epoch: int = 0  # of the assignment computed for them; 0: the one before still holds
 
 
 def may_wait(change: MemberChange) -> bool:
-    """Its own records must be sure to be written: whoever waits is a member, and will be answered as one."""
+    """Tell whether the heartbeat may wait for a crowd. Its own records must be sure to fit into the log: whoever waits
+    is a member already, and will be answered as one."""
     return (
         (change.request.is_in_line or change.shard.has_line())
         and change.is_plain
@@ -100,7 +105,8 @@ def on_timer(shard: GroupShard, now_ms: int, wall_ms: int, key: tuple[str, str])
 
 
 def _group_change(shard: GroupShard, now_ms: int, wall_ms: int, group_id: str, crowd: Crowd) -> MemberChange | None:
-    """Of nobody in particular: the members have changed already. None: nothing is due, or there is nobody for it."""
+    """Return a change that stands for the whole crowd: its members have been written already. None: no new target is
+    due, or none of the members is left."""
     group = shard.groups.get(group_id)
     if not isinstance(group, ConsumerGroup):
         return None
@@ -138,10 +144,11 @@ def _target_written(change: MemberChange, crowd: Crowd) -> Result:
 
 
 def _answered(shard: GroupShard, now_ms: int, group_id: str, waiters: Sequence[Waiter], target_epoch: int) -> Result:
-    """The records are written in order and each is true without the next: however many there are, they fit."""
+    """Move each waiter towards its target and answer it. The records are written in order and each is true without the
+    next, so any number of them fits."""
     try:
         group = migration.consumer_group(shard, group_id)
-        if group.target_epoch < target_epoch:  # the log has refused it
+        if group.target_epoch < target_epoch:  # the log has refused the assignment
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "the group's assignment could not be written")
     except ApiError as error:
         return Result([], None, answers=_refused(waiters, error))
@@ -156,7 +163,7 @@ def _refused(waiters: Sequence[Waiter], error: ApiError) -> list[tuple[Any, Any]
 
 @dataclass(slots=True)
 class _Reconciled:
-    """Members as they are when the records are replayed, and which partitions have come to or gone from them."""
+    """The members as they will be when the records are replayed, and the partitions that they have got or given up."""
 
     shard: GroupShard
     now_ms: int
@@ -179,7 +186,8 @@ class _Reconciled:
         return answer(change)
 
     def _member(self, waiter: Waiter) -> Member:
-        """What it came with must still be true of it: others may have spoken for it since."""
+        """Return the waiter's member. What its heartbeat said must still hold: other requests may have changed the
+        member since."""
         message: ConsumerGroupHeartbeatRequest = waiter.request.message
         if message.instance_id is not None:
             known_static(self.group, waiter.member_id, message.instance_id)

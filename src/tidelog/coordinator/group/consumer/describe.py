@@ -24,7 +24,7 @@ from tidelog.protocol.messages.consumer_group_describe import Member as Describe
 _CLASSIC, _CONSUMER = 0, 1
 
 
-def describe(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result:  # noqa: ARG001 - it is as it is
+def describe(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result:  # noqa: ARG001 - time plays no part
     message: ConsumerGroupDescribeRequest = request.message
     groups = [_described(shard, group_id) for group_id in message.group_ids]
     return Result([], ConsumerGroupDescribeResponse(throttle_time_ms=0, groups=groups))
@@ -56,7 +56,7 @@ def _described(shard: GroupShard, group_id: str) -> DescribedGroup:
 
 
 def _described_member(image: MetadataImage, group: ConsumerGroup, member: Member) -> DescribedMember:
-    """What it has to give back counts as its own until it has."""
+    """Describe a member. Partitions that it has to give back count as its own until it has."""
     has: dict[Uuid, list[int]] = {}
     for assigned in (member.assigned, member.pending_revocation):
         for topic_id, epochs in assigned.items():
@@ -77,7 +77,7 @@ def _described_member(image: MetadataImage, group: ConsumerGroup, member: Member
 
 
 def _assignment(image: MetadataImage, partitions: Mapping[Uuid, Iterable[int]]) -> Assignment:
-    """Topics that are gone are left out."""
+    """Return the partitions with the names of their topics. Topics that are gone are left out."""
     topics = [
         TopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=sorted(ids))
         for topic_id, ids in partitions.items()

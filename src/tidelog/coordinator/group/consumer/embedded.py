@@ -22,12 +22,12 @@ _VERSION_MAX: Final = 3
 
 
 def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    """MalformedMessage where it is none."""
+    """Decode a subscription. MalformedMessage where the bytes are none."""
     return decode(ConsumerProtocolSubscription, metadata, version_of(metadata), _VERSION_BYTES)[0]
 
 
 def read_assignment(assignment: bytes) -> ConsumerProtocolAssignment:
-    """MalformedMessage where it is none."""
+    """Decode an assignment. MalformedMessage where the bytes are none."""
     return decode(ConsumerProtocolAssignment, assignment, version_of(assignment), _VERSION_BYTES)[0]
 
 
@@ -39,7 +39,7 @@ def version_of(metadata: bytes) -> int:
 
 
 def write_assignment(image: MetadataImage, assigned: Mapping[Uuid, Iterable[int]], metadata: bytes) -> bytes:
-    """For a member, in the version of its subscription. Topics that are gone are left out."""
+    """Encode a member's assignment in the version of its subscription. Topics that are gone are left out."""
     version = version_of(metadata)
     topics = [
         TopicPartition(topic=topic.name, partitions=sorted(partitions))
@@ -51,7 +51,7 @@ def write_assignment(image: MetadataImage, assigned: Mapping[Uuid, Iterable[int]
 
 
 def topic_ids(image: MetadataImage, topics: Iterable[TopicPartition]) -> dict[Uuid, list[int]]:
-    """Topics that are gone are left out."""
+    """Return the partitions by topic id. Topics that are gone are left out."""
     found: dict[Uuid, list[int]] = {}
     for each in topics:
         topic = image.topics.by_name.get(each.topic)

@@ -52,7 +52,8 @@ def leave(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result
 
 
 def _away(member: Member) -> Member:
-    """Commits under the id that it had are over: whoever comes back has had its partitions since before any epoch."""
+    """Return a static member that leaves for a while. Its partitions count as assigned before any epoch, so that
+    whoever comes back under its instance id may commit them, while commits under the old id are refused."""
     assigned = {topic_id: dict.fromkeys(epochs, 0) for topic_id, epochs in member.assigned.items()}
     return member.with_assignment(STATIC_LEAVE_EPOCH, member.previous_epoch, member.state, assigned, NOTHING)
 
@@ -60,6 +61,7 @@ def _away(member: Member) -> Member:
 def fence(
     shard: GroupShard, now_ms: int, wall_ms: int, group: ConsumerGroup, members: Sequence[Member], response: Any
 ) -> Result:
+    """Remove the members; where only classic members remain, the group may become a classic one again."""
     if not members:
         return Result([], response)
     downgrade = migration.downgrade_without(shard, now_ms, wall_ms, group, members)
@@ -84,7 +86,8 @@ def _removal(shard: GroupShard, group: ConsumerGroup, members: Sequence[Member])
 
 
 def on_timer(shard: GroupShard, now_ms: int, wall_ms: int, key: Any) -> Result:
-    """A timer whose group or member has gone, or gone on, means nothing."""
+    """Fence the member whose time is up. A timer does nothing if its group or member is gone, or has done what it was
+    for."""
     kind, group_id, member_id = key
     group = shard.groups.get(group_id)
     member = group.members.get(member_id) if isinstance(group, ConsumerGroup) else None
@@ -100,5 +103,5 @@ def on_timer(shard: GroupShard, now_ms: int, wall_ms: int, key: Any) -> Result:
 
 
 def _is_revoking(member: Member) -> bool:
-    """One that left for a while, in the middle of it, has nothing to give back until it returns."""
+    """Tell whether the member has partitions to give back. One that left for a while need not until it returns."""
     return member.state is MemberState.UNREVOKED_PARTITIONS and member.epoch != STATIC_LEAVE_EPOCH

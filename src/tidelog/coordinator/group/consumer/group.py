@@ -1,7 +1,7 @@
 """A consumer group: its epochs, members, target assignment and who owns which partition. All of it is durable, written
 by `replay` alone; what is decided with it is next door (`heartbeat`, `fencing`, `classic_members`).
 
-The group epoch says which subscriptions and topics count, the assignment epoch for which of them the target assignment
+The group epoch numbers the subscriptions and topics, the assignment epoch says for which of these the target assignment
 was computed, a member's epoch which target it has come to. A partition has one owner, which keeps it until it says that
 it has given it up; only then does it go to the next.
 """
@@ -21,7 +21,7 @@ from tidelog.model.decisions import Record
 from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.model.ids import Uuid
 
-# A group is born with both epochs at 1; what it does first has epoch 2.
+# A group is born with both epochs at 1; the first member moves it to epoch 2.
 FIRST_EPOCH: Final = 1
 NO_TARGET_EPOCH: Final = -1
 # How long a group that nobody disturbs goes without looking at its topics again.
@@ -36,17 +36,17 @@ class ConsumerGroup:
     epoch: int = FIRST_EPOCH
     metadata_hash: int = 0
     target_epoch: int = FIRST_EPOCH
-    target_timestamp_ms: int = 0  # 0: there is none, or it is not known when
+    target_timestamp_ms: int = 0  # 0: there is no target, or it is not known when it was computed
     members: dict[str, Member] = field(default_factory=dict)
     static_members: dict[str, str] = field(default_factory=dict)  # member ids by instance id
     target: dict[str, TopicPartitions] = field(default_factory=dict)  # by member id
     subscriptions: Subscriptions = field(default_factory=Subscriptions)
     owners: dict[Uuid, dict[int, str]] = field(default_factory=dict)  # member ids by partition
-    server_assignors: dict[str, int] = field(default_factory=dict)  # members by what they ask for
+    server_assignors: dict[str, int] = field(default_factory=dict)  # how many members ask for an assignor
     classic_count: int = 0
-    classic_supporters: dict[str, int] = field(default_factory=dict)  # classic members by protocol
-    has_partition_metadata: bool = False  # of an old release, still in the log
-    # Volatile: when its topics are to be looked at again (0: now), the epoch that the last look came to, and its
+    classic_supporters: dict[str, int] = field(default_factory=dict)  # how many classic members know a protocol
+    has_partition_metadata: bool = False  # the log still has a record that an old release wrote
+    # Volatile: when the topics are to be looked at again (0: now), the group epoch after the last look, and the group's
     # settings as last read.
     refresh_due_ms: int = 0
     refreshed_epoch: int = 0
@@ -98,7 +98,7 @@ class ConsumerGroup:
                     owners[partition] = member.member_id
 
     def _disown(self, member: Member | None) -> None:
-        """What has gone to somebody else meanwhile stays there."""
+        """Take the member's partitions from it. One that another member owns meanwhile stays there."""
         if member is None:
             return
         for assigned in (member.assigned, member.pending_revocation):
@@ -123,7 +123,7 @@ class ConsumerGroup:
         return None if member_id is None else self.members[member_id]
 
     def target_of(self, member: Member) -> TopicPartitions:
-        """A static member has that of its instance, whatever id it comes back with."""
+        """Return the target of a member. A static member has that of its instance, whatever id it comes back with."""
         member_id: str | None = member.member_id
         if member.instance_id is not None:
             member_id = self.static_members.get(member.instance_id)
@@ -134,7 +134,7 @@ class ConsumerGroup:
         return owners is not None and partition in owners
 
     def is_waiting_for_others(self, member: Member) -> bool:
-        """Whether something of its target still belongs to another member."""
+        """Tell whether a partition of the member's target still belongs to another member."""
         target = self.target.get(member.member_id, {})
         return any(
             partition not in member.assigned.get(topic_id, {}) and self.is_owned(topic_id, partition)
@@ -143,7 +143,7 @@ class ConsumerGroup:
         )
 
     def preferred_assignor(self, before: Member | None = None, after: Member | None = None) -> str | None:
-        """What most members ask for, once `before` has become `after`."""
+        """Return the assignor that most members ask for, once `before` has become `after`."""
         counts = dict(self.server_assignors)
         if before is not None and before.server_assignor is not None:
             _count(counts, before.server_assignor, -1)
@@ -152,17 +152,20 @@ class ConsumerGroup:
         return max(counts, key=lambda name: counts[name], default=None)
 
     def supports_classic(self, protocol_names: Iterable[str]) -> bool:
-        """Whether a classic member with these can join: one of them must be known to all other classic members."""
+        """Tell whether a classic member with these protocols can join: one of them must be known to all other classic
+        members."""
         if not self.members:
             return any(True for _ in protocol_names)
         return any(self.classic_supporters.get(name, 0) == self.classic_count for name in protocol_names)
 
     def needs_refresh(self, now_ms: int) -> bool:
-        """Also where the last look at its topics came to an epoch that never reached the log."""
+        """Tell whether the group's topics have to be looked at again: it is time, or the epoch that the last look led
+        to never reached the log."""
         return now_ms >= self.refresh_due_ms or self.epoch < self.refreshed_epoch
 
     def settings(self, shard: GroupShard) -> GroupConfig:
-        """Resolved again only after some configuration of the broker or the cluster has changed."""
+        """Return the group's settings, which are resolved again only after some configuration of the broker or the
+        cluster has changed."""
         cached = self._settings
         if cached is None or cached[0] is not shard.config or cached[1] is not shard.image.configs:
             cached = self._settings = (shard.config, shard.image.configs, shard.group_config(self.group_id))
@@ -203,7 +206,7 @@ class ConsumerGroup:
         if generation < 0 and not self.members:
             return None  # an admin, or a consumer that assigns its partitions by hand
         if is_transactional and generation == -1 and not member_id and group_instance_id is None:
-            return None  # a producer that was not told by whom it commits
+            return None  # a producer that does not know for which member it commits
         return commits.check_commit(self.member(member_id), generation, api_version, is_transactional=is_transactional)
 
     def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
@@ -211,7 +214,7 @@ class ConsumerGroup:
             commits.check_fetch(self.member(member_id or ""), member_epoch)
 
     def validate_offset_delete(self) -> None:
-        """Always: whether the topic is read is asked per topic."""
+        """Allow it in any case: whether a topic is read is asked for each topic."""
 
     def validate_delete(self) -> None:
         if self.members:
@@ -230,14 +233,14 @@ class ConsumerGroup:
         return group_tombstones(self.group_id, list(self.members), list(self.subscriptions.resolved))
 
     def after_offset_commit(self, now_ms: int, member_id: str) -> None:
-        """Only heartbeats keep a session here."""
+        """Do nothing: only heartbeats keep a session here."""
 
     def printed(self) -> dict[str, Any]:
         return printing.printed(self)
 
 
 def _says_the_same(a: Member, b: Member) -> bool:
-    """What is counted of the two is equal."""
+    """Tell whether the two are equal in everything that the group counts."""
     return (
         a.topics == b.topics
         and a.regex == b.regex

@@ -38,7 +38,8 @@ classic_leave = classic_members.leave
 
 
 def activate(shard: GroupShard, now_ms: int) -> Result:
-    """Every member gets a whole session to be heard of again, and time anew to give back what it was asked to."""
+    """Begin after everything is loaded: every member gets a whole session to be heard of again, and time anew to give
+    back what it was asked to."""
     shard.topic_hashes.new_topics_offset = shard.image.provenance.offset
     for group in shard.groups.values():
         if isinstance(group, ConsumerGroup):
@@ -49,7 +50,7 @@ def activate(shard: GroupShard, now_ms: int) -> Result:
 
 
 def image_changed(shard: GroupShard, now_ms: int, changes: Changes) -> None:  # noqa: ARG001 - heartbeats notice
-    """Groups that read a topic which came, went or changed look at their topics again with the next heartbeat."""
+    """Have groups that read a topic which came, went or changed look at their topics again with the next heartbeat."""
     if changes.topics_created:
         shard.topic_hashes.new_topics_offset = shard.image.provenance.offset
     names = changes.topic_names(shard.image.topics)

@@ -84,7 +84,7 @@ def _begin(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Membe
 def _member(
     found: migration.FoundGroup, member_id: str, message: ConsumerGroupHeartbeatRequest
 ) -> tuple[Member, Member | None]:
-    """The member as it was, and the one whose place it takes, if any."""
+    """Return the member as it was, and the one whose place it takes, if any."""
     group, instance_id = found.group, message.instance_id
     is_joining = message.member_epoch == JOINING_EPOCH
     if instance_id is None:
@@ -103,7 +103,8 @@ def _member(
 
 
 def _described(member: Member, request: CoordinatorRequest) -> Member:
-    """What a heartbeat does not say is as it was. Mostly that is everything, and the member stays the very same."""
+    """Return the member with what the heartbeat says. What it does not say stays; mostly that is everything, and the
+    member is the very same object."""
     message: ConsumerGroupHeartbeatRequest = request.message
     is_same_client = request.client_id == member.client_id and request.client_host == member.client_host
     is_same = is_same_client and message.instance_id in (None, member.instance_id) and not member.is_classic
@@ -134,7 +135,7 @@ def _described(member: Member, request: CoordinatorRequest) -> Member:
 
 
 def _says_nothing(message: ConsumerGroupHeartbeatRequest) -> bool:
-    """Of the member itself, who it is apart."""
+    """Tell whether the heartbeat leaves out everything that describes the member, apart from who it is."""
     return (
         message.subscribed_topic_names is None
         and message.subscribed_topic_regex is None

@@ -16,12 +16,12 @@ from tidelog.coordinator.record_framing import encode_key, encode_value
 from tidelog.model.decisions import Record
 from tidelog.model.errors import ApiError, ErrorCode
 
-# A batch's and a record's own fields, and those of a value that do not grow.
+# Bytes for the fields of a batch, of a record, and of a value that have a fixed size.
 _OVERHEAD_BYTES: Final = 200
 
 
 def check_records(shard: GroupShard, records: Iterable[Record]) -> None:
-    """Encodes only what may be too large by a generous guess."""
+    """Raise ApiError for a record that is too large. Only what may be too large by a generous guess is encoded."""
     for message, version in records:
         if _guess_key(message.key) + _guess(message.value) <= shard.max_record_bytes:
             continue
@@ -32,7 +32,7 @@ def check_records(shard: GroupShard, records: Iterable[Record]) -> None:
 
 
 def fit_together(shard: GroupShard, records: Iterable[Record]) -> bool:
-    """Whether the log is sure to take all of them in one batch."""
+    """Tell whether the log is sure to take all records in one batch."""
     guess = 0
     for message, _version in records:
         guess += _OVERHEAD_BYTES + _guess_key(message.key) + _guess(message.value)
@@ -40,7 +40,7 @@ def fit_together(shard: GroupShard, records: Iterable[Record]) -> bool:
 
 
 def _guess_key(key: Any) -> int:
-    """Of a consumer group; few keys name more than the group."""
+    """Return the most bytes that a key may take. Few keys name more than the group."""
     length = len(getattr(key, "group_id", "")) + len(getattr(key, "member_id", ""))
     return 4 * (length + len(getattr(key, "regular_expression", "")))
 
@@ -63,10 +63,11 @@ def _guess(value: Any) -> int:
 
 
 def _texts(texts: Sequence[str]) -> int:
-    """At most four bytes a character."""
+    """Return the most bytes that texts may take: four for each character."""
     return _OVERHEAD_BYTES + 4 * len("".join(texts)) + 5 * len(texts)
 
 
 def _partitions(topics: Iterable[TopicPartition | TopicPartitions]) -> int:
-    """An id, and up to two numbers a partition."""
+    """Return the most bytes that partitions may take: an id for each topic, and up to two numbers for each
+    partition."""
     return _OVERHEAD_BYTES + sum(40 + 8 * len(topic.partitions) for topic in topics)

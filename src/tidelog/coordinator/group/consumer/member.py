@@ -1,9 +1,9 @@
-"""One member of a consumer group: what it said of itself, and how far it is with its assignment. A value; a change
-makes a new one.
+"""One member of a consumer group: what it said of itself, and how far it is with its assignment. A member is a value: a
+change makes a new one.
 
     STABLE                 it has what its epoch's target assignment gives it
-    UNREVOKED_PARTITIONS   it has still to give back some, and keeps its epoch until it has
-    UNRELEASED_PARTITIONS  some of what it is to get still belong to others
+    UNREVOKED_PARTITIONS   it has partitions to give back, and keeps its epoch until it has
+    UNRELEASED_PARTITIONS  some partitions that it is to get still belong to others
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,15 +22,15 @@ from tidelog.model.ids import Uuid
 
 JOINING_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
-STATIC_LEAVE_EPOCH: Final = -2  # it will be back under its instance id, and keeps what it has
+STATIC_LEAVE_EPOCH: Final = -2  # the member will be back under its instance id, and keeps what it has
 
-# Topic ids, partitions, and the epoch in which the member got each.
+# By topic id and partition: the epoch in which the member got the partition.
 Assigned: TypeAlias = Mapping[Uuid, Mapping[int, int]]
 NOTHING: Final[Assigned] = {}
 
 
 class MemberState(IntEnum):
-    """As in records. UNKNOWN: a later release wrote it."""
+    """The state of a member, by the numbers that records have. UNKNOWN: a later release wrote it."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
@@ -55,7 +55,7 @@ class Member:
     topics: tuple[str, ...] = ()  # subscribed by name: sorted, each once
     regex: str | None = ""
     server_assignor: str | None = None
-    classic: ClassicMemberMetadata | None = None  # of a member that speaks the classic protocol
+    classic: ClassicMemberMetadata | None = None  # only a member that speaks the classic protocol has it
     assigned: Assigned = field(default_factory=dict)
     pending_revocation: Assigned = field(default_factory=dict)
 
@@ -71,7 +71,8 @@ class Member:
         return self.state is MemberState.STABLE and self.epoch == target_epoch
 
     def assignment_epoch(self, topic_id: Uuid, partition: int) -> int | None:
-        """Since when it has the partition, be it one that it is to give back; None: it does not have it."""
+        """Return the epoch in which the member got the partition, even if it is to give it back; None: it does not have
+        it."""
         for assigned in (self.assigned, self.pending_revocation):
             epochs = assigned.get(topic_id)
             if epochs is not None and partition in epochs:
@@ -128,7 +129,8 @@ class Member:
         )
 
     def without_assignment(self) -> "Member":
-        """As a tombstone leaves it, until the one for the member itself follows."""
+        """Return the member as the tombstone of its assignment leaves it, until the tombstone of the member itself
+        follows."""
         return self.with_assignment(LEAVE_EPOCH, LEAVE_EPOCH, self.state, NOTHING, NOTHING)
 
 
@@ -137,7 +139,8 @@ def sorted_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _read_assigned(topics: Iterable[TopicPartitions], member_epoch: int) -> Assigned:
-    """Records from before there were assignment epochs say only the member's; that of one who left is negative."""
+    """Return partitions with their assignment epochs. Records from before there were these have the member's epoch
+    only, which is negative for a member that left."""
     assigned = {}
     for topic in topics:
         epochs = topic.assignment_epochs

@@ -1,7 +1,7 @@
 """A group changes its protocol while it lives, as `group.consumer.migration.policy` lets it.
 
 Up: a member of the consumer protocol joins a classic group of consumers. Its members stay, as classic members of what
-is now a consumer group, with what the last generation assigned to them; who waits for a rebalance is told to rejoin.
+is now a consumer group, with what the last generation assigned to them; those that wait for a rebalance have to rejoin.
 
 Down: the last member of the consumer protocol goes. The others become a classic group with the target assignment as
 its last generation's, and rebalance.
@@ -32,7 +32,7 @@ from tidelog.model.errors import ApiError, ErrorCode
 
 @dataclass(slots=True)
 class FoundGroup:
-    """The group that a heartbeat is for, and what has to be written before anything else for it to be one."""
+    """The group that a heartbeat is for, and the records that have to be written first to make it a consumer group."""
 
     group: ConsumerGroup
     records: list[Record] = field(default_factory=list)
@@ -54,7 +54,7 @@ def consumer_group(shard: GroupShard, group_id: str) -> ConsumerGroup:
 
 
 def group_of_heartbeat(shard: GroupShard, request: CoordinatorRequest, *, may_create: bool) -> FoundGroup:
-    """A new member may make it, or make it of a classic group."""
+    """Return the group of a heartbeat. A new member may create it, or turn a classic group into it."""
     group_id: str = request.message.group_id
     group = shard.groups.get(group_id)
     if isinstance(group, ConsumerGroup) or not may_create:
@@ -83,7 +83,8 @@ def _check_upgrade(shard: GroupShard, group: ClassicGroup) -> None:
 
 
 def upgraded(change: MemberChange) -> None:
-    """It will happen: the classic group's members get their sessions here, and who waits is told."""
+    """Finish an upgrade that is certain now: the members of the classic group get their sessions, and those that wait
+    are answered."""
     group = change.shard.groups.get(change.group.group_id)
     if not isinstance(group, ClassicGroup):
         return
@@ -97,7 +98,8 @@ def upgraded(change: MemberChange) -> None:
 def downgrade_without(
     shard: GroupShard, now_ms: int, wall_ms: int, group: ConsumerGroup, leaving: Sequence[Member]
 ) -> Result | None:
-    """The classic group that remains when these are gone; None: it remains what it is."""
+    """Turn the group into a classic one when these members are gone and only classic ones remain; None: it stays what
+    it is."""
     staying_count = len(group.members) - len(leaving)
     if not staying_count or not all_classic(group, leaving) or not _may_downgrade(shard, staying_count):
         return None
@@ -109,7 +111,8 @@ def downgrade_without(
 
 
 def downgrade_with(change: MemberChange, former: Member) -> Result | None:
-    """A static member of the consumer protocol comes back with the classic one, and was the last of its kind."""
+    """Turn the group into a classic one when its last member of the consumer protocol, a static one, comes back with
+    the classic protocol; None: it stays what it is."""
     shard, group, updated = change.shard, change.group, change.updated
     if former.is_classic or not all_classic(group, [former]) or not _may_downgrade(shard, len(group.members)):
         return None

@@ -10,7 +10,7 @@ from tidelog.model.ids import Uuid, format_uuid
 
 
 class Printed(Protocol):
-    """What is printed of a group; written down because the group itself asks for it."""
+    """The attributes of a group that are printed; a protocol, because the group's own module imports this one."""
 
     epoch: int
     metadata_hash: int

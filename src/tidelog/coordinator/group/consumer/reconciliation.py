@@ -5,8 +5,8 @@
         something of the target belongs to others                             -> UNRELEASED_PARTITIONS, target's epoch
         otherwise                                                             -> STABLE, target's epoch
 
-What belongs to another member, be it about to give it back, is never assigned. A heartbeat that does not say what the
-member owns says nothing about what it has given back.
+A partition that belongs to another member, even one about to give it back, is never assigned. A heartbeat that does not
+say what the member owns says nothing about what it has given back.
 """
 
 from bisect import bisect_left
@@ -28,6 +28,8 @@ Owned: TypeAlias = Sequence[Any] | None
 
 @dataclass(slots=True)
 class Reconciliation:
+    """The next step of one member towards its target."""
+
     image: MetadataImage
     resolved: Mapping[str, ResolvedRegex]
     is_owned: IsOwned
@@ -38,7 +40,7 @@ class Reconciliation:
     has_subscription_changed: bool
 
     def next(self) -> Member:
-        """The very same member where there is nothing to do yet."""
+        """Return the member after the next step; the very same object where there is nothing to do yet."""
         member = self.member
         match member.state:
             case MemberState.STABLE if member.epoch == self.target_epoch:
@@ -52,7 +54,8 @@ class Reconciliation:
         return self._towards_target(member.epoch)
 
     def _towards_target(self, epoch: int) -> Member:
-        """`epoch` is what the member stays in as long as it has partitions to give back."""
+        """Return the member after giving back, or else after taking over. `epoch` is the one that it keeps as long as
+        it has partitions to give back."""
         kept, revoked = self._kept_and_revoked()
         if revoked and _still_owns(self.owned, revoked):
             return self._moved(epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
@@ -70,7 +73,7 @@ class Reconciliation:
         return kept, revoked
 
     def _take_free(self, assigned: dict[Uuid, dict[int, int]]) -> bool:
-        """Adds what is to come and belongs to nobody else. Whether something is left."""
+        """Add the partitions of the target that belong to nobody else; return whether some belong to others."""
         has_unreleased = False
         for topic_id in self.target:
             pending = self.member.pending_revocation.get(topic_id, {})  # these are its own
@@ -84,7 +87,7 @@ class Reconciliation:
         return has_unreleased
 
     def _without_unsubscribed(self) -> Member:
-        """Topics that it no longer subscribes to go at once, without waiting for the next target."""
+        """Take away topics that the member no longer subscribes to at once, without waiting for the next target."""
         member = self.member
         kept = {topic_id: epochs for topic_id, epochs in member.assigned.items() if self._is_subscribed(topic_id)}
         if len(kept) == len(member.assigned):

@@ -109,7 +109,8 @@ def partition_metadata_tombstone(group_id: str) -> Record:
 
 
 def group_tombstones(group_id: str, member_ids: Sequence[str], regexes: Sequence[str]) -> list[Record]:
-    """Whoever replays them finds a member without an assignment before it goes, and a group without members."""
+    """Return the tombstones of a group, in an order in which replay finds a member without an assignment before it
+    goes, and then a group without members."""
     return [
         *(current_tombstone(group_id, member_id) for member_id in member_ids),
         *(target_tombstone(group_id, member_id) for member_id in member_ids),

@@ -28,11 +28,12 @@ TOPICS_A_SLICE: Final = 1_000
 class RegexChange(Enum):
     NONE = "none"
     UNRESOLVED = "unresolved"  # another expression, whose topics are not known yet
-    RESOLVED = "resolved"  # another one, or none, and the group's topics are known
+    RESOLVED = "resolved"  # another expression, or none, and the group's topics are known
 
 
 def update(change: MemberChange) -> RegexChange:
-    """What a member's new expression means for the group. Decides as well whether it is time to resolve them."""
+    """Return what a member's new expression means for the group. Sets a timer as well where it is time to resolve the
+    group's expressions."""
     before, after = change.member.regex or "", change.updated.regex or ""
     subscriptions = change.group.subscriptions
     status = RegexChange.NONE
@@ -63,7 +64,7 @@ def _is_due(change: MemberChange, before: str, after: str, *, is_new: bool) -> b
     if (RESOLVE, group.group_id) in shard.timers:
         return False
     last = next(iter(group.subscriptions.resolved.values()), None)
-    # A last time that lies ahead says that a clock was set back: as old as can be, or it would be waited for.
+    # A last time that lies ahead means that a clock was set back: then it counts as old, or it would be waited for.
     age_ms = None if last is None else change.wall_ms - last.timestamp_ms
     if age_ms is not None and 0 <= age_ms <= REFRESH_MIN_INTERVAL_MS:
         return False
@@ -89,7 +90,7 @@ def _subscribed_after(group: ConsumerGroup, before: str, after: str) -> dict[str
 
 
 def resolve(shard: GroupShard, now_ms: int, wall_ms: int, key: Any) -> Generator[None, None, Result]:
-    """The timer's: all expressions of the group against all topics."""
+    """Match all expressions of a group with all topics, when the timer is due."""
     group = shard.groups.get(key[1])
     if not isinstance(group, ConsumerGroup):
         return Result([], None)
@@ -106,7 +107,7 @@ def _matching(names: list[str], regex: str) -> Generator[None, None, list[str]]:
     try:
         matcher = compile_regex(regex)
     except InvalidRegex:
-        return []  # it was valid for the coordinator that took it; it matches nothing for this one
+        return []  # valid to the coordinator that accepted it, but not to this one: it matches nothing
     topics: list[str] = []
     for start in range(0, len(names), TOPICS_A_SLICE):
         topics += matching_topics(names[start : start + TOPICS_A_SLICE], matcher)
@@ -117,7 +118,8 @@ def _matching(names: list[str], regex: str) -> Generator[None, None, list[str]]:
 def _resolved_records(
     shard: GroupShard, now_ms: int, group: ConsumerGroup, found: dict[str, ResolvedRegex]
 ) -> list[Record]:
-    """Each is written, for its time and version; the group epoch moves only where topics have come or gone."""
+    """Return a record for each expression, for its time and version; the group epoch moves only where topics have come
+    or gone."""
     records = [regex_record(group.group_id, regex, resolved) for regex, resolved in found.items()]
     after = group.subscriptions.after((), ())
     has_changed = False

@@ -117,7 +117,8 @@ def _known(shard: GroupShard, group_id: str) -> ConsumerGroup | None:
 
 
 def _created(shard: GroupShard, group_id: str) -> ConsumerGroup:
-    """A classic group without records, which is only there because somebody committed offsets to it, makes room."""
+    """Return the consumer group, created if it is not there. It takes the place of a classic group without records,
+    which is only there because somebody committed offsets to it."""
     group = shard.groups.get(group_id)
     if isinstance(group, ConsumerGroup):
         return group

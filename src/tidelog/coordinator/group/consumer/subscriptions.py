@@ -12,7 +12,7 @@ from tidelog.coordinator.group.consumer.member import Member
 @dataclass(slots=True)
 class ResolvedRegex:
     topics: tuple[str, ...]  # sorted
-    version: int  # the offset of the metadata that it was resolved by
+    version: int  # the offset of the metadata that it was resolved with
     timestamp_ms: int
 
 
@@ -31,7 +31,7 @@ class Subscriptions:
         return dict.fromkeys([*self.by_name, *self.by_regex])
 
     def cover(self, before: Member, after: Member) -> bool:
-        """Whether it is plain to see that the topics stay what they are: most members come anew, and name what others
+        """Tell whether it is plain that the topics stay the same: mostly a member is new, and names topics that others
         have named."""
         is_new = not before.topics and not before.regex
         return is_new and not after.regex and all(topic in self.by_name for topic in after.topics)
@@ -47,7 +47,7 @@ class Subscriptions:
             _count(self.regexes, (member.regex,), -1)
 
     def resolve(self, regex: str, resolved: ResolvedRegex | None) -> None:
-        """None: it is nobody's any more."""
+        """Set the topics that an expression matches. None: no member has the expression any more."""
         before = self.resolved.pop(regex, None)
         if before is not None:
             _count(self.by_regex, before.topics, -1)
@@ -56,7 +56,8 @@ class Subscriptions:
             _count(self.by_regex, resolved.topics, 1)
 
     def after(self, before: Iterable[Member], after: Iterable[Member]) -> "Subscriptions":
-        """As it will be when members have changed. An expression that its last member gave up matches nothing."""
+        """Return the subscriptions once members have changed. An expression that its last member gave up matches
+        nothing."""
         changed = Subscriptions(dict(self.by_name), dict(self.by_regex), dict(self.regexes), dict(self.resolved))
         for member in before:
             changed.remove(member)
@@ -68,7 +69,8 @@ class Subscriptions:
         return changed
 
     def is_homogeneous(self, member_count: int) -> bool:
-        """Whether every member reads the same topics, as far as counts tell; it is an assignor's short cut."""
+        """Tell whether every member reads the same topics, as far as counts tell; this lets an assignor take a short
+        cut."""
         if not self.regexes:
             return all(count == member_count for count in self.by_name.values())
         only = next(iter(self.regexes.values()))

@@ -18,7 +18,7 @@ from tidelog.coordinator.group.consumer.subscriptions import Subscriptions
 from tidelog.coordinator.group.shard import GroupShard
 from tidelog.model.ids import Uuid
 
-# From this many members on the work gives the turn back in between.
+# From this many members on, the computation gives the turn back in between.
 LARGE: Final = 200
 # Members between two yields: less than a millisecond of work.
 MEMBERS_A_SLICE: Final = 100
@@ -29,9 +29,9 @@ T = TypeVar("T")
 
 
 def is_due(change: MemberChange) -> bool:
-    """Time is the wall clock here, because another coordinator may have computed the last one. A last time that lies
-    ahead says that a clock was set back, and nothing about its age: waiting until the clock is there again could take
-    hours, so the assignment is due."""
+    """Tell whether a new target has to be computed. Time is the wall clock here, because another coordinator may have
+    computed the last one. A last time that lies ahead means that a clock was set back, and says nothing about its age:
+    waiting until the clock is there again could take hours, so the assignment is due."""
     group = change.group
     if group.target_epoch >= change.group_epoch:
         return False
@@ -75,7 +75,7 @@ def default_assignor(shard: GroupShard) -> str:
 
 
 def _assignor_name(change: MemberChange) -> str:
-    """One that members chose may be gone from the configuration since."""
+    """Return the assignor to use. One that members chose may be gone from the configuration since."""
     preferred = change.group.preferred_assignor(change.member, change.updated)
     is_usable = preferred in change.shard.config.get(settings.GROUP_CONSUMER_ASSIGNORS)
     return preferred if preferred is not None and is_usable else default_assignor(change.shard)
@@ -98,7 +98,8 @@ def _member_specs(change: MemberChange, subscriptions: Subscriptions) -> Generat
 
 
 class _TopicIds:
-    """Members mostly subscribe to the same topics: each subscription is looked up once."""
+    """The ids of the topics that members subscribe to. Most members subscribe to the same topics, so each subscription
+    is looked up once."""
 
     def __init__(self, shard: GroupShard, subscriptions: Subscriptions) -> None:
         self._topics = shard.image.topics.by_name
@@ -125,12 +126,12 @@ def _topics_spec(shard: GroupShard, subscriptions: Subscriptions) -> TopicsSpec:
 
 
 def _is_same(target: TopicPartitions, before: TopicPartitions) -> bool:
-    """Whatever kinds of sequences they are, and in whatever order."""
+    """Tell whether two targets have the same partitions, whatever kinds of sequences they are and in whatever order."""
     return target.keys() == before.keys() and all(sorted(target[topic]) == sorted(before[topic]) for topic in target)
 
 
 def _run(steps: Generator[None, None, T]) -> T:
-    """All at once."""
+    """Run all steps at once."""
     while True:
         try:
             next(steps)

@@ -1,8 +1,8 @@
-"""What a member of a consumer group has only so much time for. Volatile, on the monotonic clock.
+"""The time limits of a member of a consumer group. Volatile, on the monotonic clock.
 
 session     to be heard of again
-rebalance   to give back what it was asked to
-join, sync  of a classic member: to come back when it was told to, and to fetch its assignment
+rebalance   to give back the partitions that it was asked to
+join, sync  for a classic member: to join again when it was told to, and to fetch its assignment
 """
 
 from typing import Final
@@ -18,7 +18,8 @@ SYNC: Final = "consumer-sync"
 
 
 def begin_session(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: Member) -> None:
-    """After a failover even classic members, whose own may be shorter, get the group's: everybody comes at once."""
+    """Begin a session of the group's length. After a failover even classic members, whose own timeout may be shorter,
+    get the group's: everybody comes at once."""
     timeout_ms = group.settings(shard).consumer_session_timeout_ms
     shard.timers.set((SESSION, group.group_id, member.member_id), now_ms + timeout_ms)
 
@@ -32,7 +33,7 @@ def keep_session(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: M
 
 
 def watch_revocation(shard: GroupShard, now_ms: int, group_id: str, member: Member) -> None:
-    """A classic member has its join and sync timeouts instead."""
+    """Limit the time for giving back partitions. A classic member has its join and sync timeouts instead."""
     key = (REBALANCE, group_id, member.member_id)
     if member.is_classic:
         return
@@ -43,7 +44,7 @@ def watch_revocation(shard: GroupShard, now_ms: int, group_id: str, member: Memb
 
 
 def await_join(shard: GroupShard, now_ms: int, group_id: str, member: Member) -> None:
-    """It is told with every heartbeat; the time counts from the first."""
+    """Limit the time for joining again. The member is told so with every heartbeat; the time counts from the first."""
     key = (JOIN, group_id, member.member_id)
     if key not in shard.timers:
         shard.timers.set(key, now_ms + member.rebalance_timeout_ms)

@@ -18,14 +18,15 @@ _MAGIC = b"\x00"  # the version of what is hashed
 
 @dataclass(slots=True)
 class TopicHashes:
-    """The hashes of topics, computed once for all groups, and since when there are the newest topics. Volatile."""
+    """The hashes of topics, computed once for all groups, and the offset at which topics were last created.
+    Volatile."""
 
     by_name: dict[str, int] = field(default_factory=dict)
     new_topics_offset: int | None = None  # of the metadata log
 
     def forget(self, names: Collection[str]) -> None:
-        """Whichever are fewer, the names or the hashes, are gone through: thousands of topics may change at once, and
-        every coordinator hears of them."""
+        """Forget the hashes of these topics. Goes through the names or the hashes, whichever are fewer: thousands of
+        topics may change at once, and every coordinator hears of them."""
         if len(self.by_name) < len(names):
             self.by_name = {name: value for name, value in self.by_name.items() if name not in names}
         else:
@@ -33,7 +34,7 @@ class TopicHashes:
                 self.by_name.pop(name, None)
 
     def group_hash(self, image: MetadataImage, names: Iterable[str]) -> int:
-        """Of those that there are; 0 where there are none."""
+        """Return the hash of those topics that exist; 0 where none does."""
         hashes = [self._topic_hash(image, topic) for name in sorted(names) if (topic := image.topics.by_name.get(name))]
         return xxh3_64(b"".join(map(_int64, hashes))) if hashes else 0
 

@@ -1,6 +1,6 @@
 """A classic group as a consumer group: the records that make it one.
 
-Everybody is stable with what the last generation assigned, in an epoch that is its number.
+Every member is stable with what the last generation assigned, in an epoch that is that generation's number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,8 @@ def records_of(shard: GroupShard, group: ClassicGroup) -> list[Record]:
 
 
 def _upgraded(shard: GroupShard, group: ClassicGroup, classic: ClassicMember) -> tuple[Member, Partitions]:
-    """A member of a group that never came to a protocol is known by what it likes best."""
+    """Return a classic member as a member of the consumer group, and its partitions. Where the group never chose a
+    protocol, the member's first one tells its subscription."""
     subscription = read_subscription(classic.metadata(group.protocol_name or classic.protocols[0][0]))
     assigned = _assigned(shard, group, classic)
     protocols = [ClassicProtocol(name=name, metadata=metadata) for name, metadata in classic.protocols]
@@ -68,7 +69,7 @@ def _upgraded(shard: GroupShard, group: ClassicGroup, classic: ClassicMember) ->
 
 
 def _assigned(shard: GroupShard, group: ClassicGroup, classic: ClassicMember) -> Partitions:
-    """Nothing, as long as it has not synced."""
+    """Return the member's partitions; none as long as it has not synced."""
     if not classic.assignment:
         return {}
     assignment = read_assignment(classic.assignment)
@@ -79,7 +80,7 @@ def _assigned(shard: GroupShard, group: ClassicGroup, classic: ClassicMember) ->
 
 
 def replayed(shard: GroupShard, group_id: str, records: Sequence[Record]) -> ConsumerGroup:
-    """The group that the records will make, before they do."""
+    """Return the group that the records will make, before they are written."""
     aside = GroupShard(shard.config, shard.entropy, shard.image, shard.partition, shard.max_record_bytes)
     for message, _ in records:
         replayed_by = replay.REPLAY.get(type(message.key))

@@ -1,4 +1,4 @@
-"""What a ConsumerGroupHeartbeat may say, and whether it comes from who it says. ApiError says no."""
+"""What a ConsumerGroupHeartbeat may say, and whether its sender is who it claims to be. ApiError says no."""
 
 from tidelog.config.settings import groups as settings
 from tidelog.coordinator.group.consumer.group import ConsumerGroup
@@ -61,7 +61,7 @@ def _invalid(why: str) -> ApiError:
 
 
 def check_size(shard: GroupShard, group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
-    """A static member that comes back takes nobody's place but its own."""
+    """Raise if the group is full. A static member that comes back takes nobody's place but its own."""
     if member_id in group.members or instance_id in group.static_members:
         return
     limit = shard.config.get(settings.GROUP_CONSUMER_MAX_SIZE)
@@ -70,8 +70,8 @@ def check_size(shard: GroupShard, group: ConsumerGroup, member_id: str, instance
 
 
 def check_epoch(member: Member, epoch: int, owned: Owned) -> None:
-    """The answer that brought a new epoch may have been lost: then the member comes with the one before, and with
-    nothing that it should not have."""
+    """Raise unless the member's epoch is the current one. The answer that brought the current epoch may have been lost:
+    then the member may come with the epoch before, if it owns nothing that it should not have."""
     if epoch in (JOINING_EPOCH, member.epoch):
         return
     if epoch == member.previous_epoch and epoch < member.epoch and _is_within(owned, member.assigned):
@@ -88,7 +88,7 @@ def _is_within(owned: Owned, assigned: Assigned) -> bool:
 
 
 def known_static(group: ConsumerGroup, member_id: str, instance_id: str) -> Member:
-    """The member that has the instance id now, which must be the one that asks."""
+    """Return the member that has the instance id now, which must be the one that asks."""
     member = group.static_member(instance_id)
     if member is None:
         raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"no member has the instance id {instance_id!r}")

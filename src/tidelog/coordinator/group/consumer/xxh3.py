@@ -30,7 +30,7 @@ _BLOCK: Final = 1024
 
 
 def xxh3_64(data: bytes) -> int:
-    """As a signed 64-bit number."""
+    """Return the hash as a signed 64-bit number."""
     size = len(data)
     if size <= 16:
         value = _hash_to_16(data, size)

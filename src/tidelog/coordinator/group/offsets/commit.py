@@ -1,7 +1,7 @@
 """OffsetCommit: a group's positions, from a member or from outside.
 
-Who may commit is the group's to say. One that does not exist is made by whoever claims to be no member of it: a simple
-group, which is only there for its offsets. Compiled by mypyc.
+Who may commit is the group's to say. A commit by somebody who claims to be no member creates a group that is not
+there: a simple group, which only exists for its offsets. Compiled by mypyc.
 """
 
 from collections.abc import Generator, Sequence
@@ -28,7 +28,7 @@ from tidelog.protocol.messages.offset_commit import (
 )
 
 Steps: TypeAlias = Generator[None, None, Result]
-# From these versions on.
+# The versions of OffsetCommit from which this is so.
 NAMES_MISSING_GROUPS: Final = 9
 BY_TOPIC_ID: Final = 10
 DEFAULT_RETENTION: Final = -1  # the broker's own

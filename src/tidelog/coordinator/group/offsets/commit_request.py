@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from tidelog.metadata.topics import Topic
 from tidelog.model.errors import ErrorCode
 
-# A partition that exists: its topic, what is asked of it, and its answer, which says NONE so far.
+# A partition that exists: its topic, its part of the request, and its answer, whose code is NONE so far.
 Requested: TypeAlias = tuple[Topic, Any, Any]
 
 
@@ -22,7 +22,7 @@ PARTITIONS_A_SLICE: Final = 500
 
 
 def is_large(topics: Sequence[Any]) -> bool:
-    """Whether a request takes more than a slice. An empty topic counts, too."""
+    """Tell whether a request takes more than a slice. A topic without partitions counts, too."""
     count = len(topics)
     for topic in topics:
         count += len(topic.partitions)
@@ -30,7 +30,7 @@ def is_large(topics: Sequence[Any]) -> bool:
 
 
 def parts_of(topics: Sequence[Any]) -> Iterator[tuple[list[Any], bool]]:
-    """The topics of a request in parts of a slice each, and whether a part goes on with the last topic of the one
+    """Yield the topics of a request in parts of a slice each, and whether a part goes on with the last topic of the one
     before it."""
     part: list[Any] = []
     count = 0
@@ -58,7 +58,7 @@ AnswerPart: TypeAlias = Callable[[list[Any]], "tuple[list[Any], list[Requested]]
 def answer_in_parts(
     topics: Sequence[Any], answer: AnswerPart
 ) -> Generator[None, None, tuple[list[Any], list[Requested]]]:
-    """What `answer` (see `answer_each`) says of all of them, part by part."""
+    """Return what `answer` (see `answer_each`) returns for all topics, giving the turn back after each part."""
     answered: list[Any] = []
     requested: list[Requested] = []
     for part, goes_on in parts_of(topics):
@@ -79,7 +79,8 @@ def answer_each(
     make_partition: Callable[..., Any],
     unknown_topic: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 ) -> tuple[list[Any], list[Requested]]:
-    """The topics of the response, in the order of the request, and what is still to be decided of them."""
+    """Return the topics of the response, in the order of the request, and the partitions that exist, which are still to
+    be decided on."""
     answered: list[Any] = []
     requested: list[Requested] = []
     for asked in topics:

@@ -1,4 +1,4 @@
-"""The offsets of a deleted topic go with it. Which topic an offset was for its topic id says; one without goes by name.
+"""The offsets of a deleted topic go with it. Its topic id says which topic an offset is of; without one the name does.
 
 What is still to be removed is volatile: where a coordinator is lost before it comes to it, the offsets expire.
 """
@@ -27,10 +27,11 @@ def note_deleted_topics(shard: GroupShard, now_ms: int, changes: Changes) -> Non
 
 
 def remove_deleted_topics(shard: GroupShard, _now_ms: int, _wall_ms: int, _timer: Any) -> Steps:
-    """Give the turn back after so many topics and offsets: thousands of topics may go at once, of as many groups."""
+    """Remove the offsets of deleted topics. Gives the turn back after so many topics and offsets: thousands of topics
+    may go at once, of as many groups."""
     offsets = shard.offsets
     deleted, offsets.deleted_topics = offsets.deleted_topics, {}
-    ids_of: dict[str, list[bytes]] = {}  # by name: one that was made anew meanwhile may have gone twice
+    ids_of: dict[str, list[bytes]] = {}  # by name: a topic may have been deleted, created anew, and deleted again
     for topic_id, name in deleted.items():
         ids_of.setdefault(name, []).append(topic_id)
     found: dict[tuple[str, str, int], None] = {}
@@ -54,7 +55,7 @@ def remove_deleted_topics(shard: GroupShard, _now_ms: int, _wall_ms: int, _timer
 
 
 def _of_topics(by_topic: ByTopic, ids_of: dict[str, list[bytes]], name: str) -> list[int]:
-    """The partitions of a deleted topic that a group has offsets of."""
+    """Return the partitions of a deleted topic that a group has offsets of."""
     by_partition, ids = by_topic.get(name), ids_of.get(name)
     if not by_partition or not ids:
         return []

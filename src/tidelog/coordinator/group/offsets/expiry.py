@@ -1,4 +1,4 @@
-"""Offsets that nobody has touched for `offsets.retention.minutes` go, and with the last of them an empty group.
+"""Offsets that nobody has committed for `offsets.retention.minutes` expire, and with the last of them an empty group.
 
 From when the time counts is the group's to say: from the commit, or from when its last member left. What its members
 read does not expire, nor what a transaction has staged a newer position for.
@@ -31,7 +31,7 @@ def expire(shard: GroupShard, now_ms: int, wall_ms: int, _timer: Any) -> Steps:
     for group_id in list(shard.groups):
         group = shard.groups[group_id]
         if group.type is GroupType.SHARE:
-            continue  # its positions lie elsewhere, and an empty one is kept
+            continue  # its positions lie elsewhere, and an empty share group is kept
         yield from expiry.expire_group(group)
         if len(expiry.records) >= RECORDS_A_ROUND:
             shard.timers.set((OFFSET_EXPIRY,), now_ms)
@@ -41,7 +41,7 @@ def expire(shard: GroupShard, now_ms: int, wall_ms: int, _timer: Any) -> Steps:
 
 
 class _Expiry:
-    """One round over the groups."""
+    """One round over the groups of a shard."""
 
     def __init__(self, shard: GroupShard, wall_ms: int) -> None:
         self.shard = shard

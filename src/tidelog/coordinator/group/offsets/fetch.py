@@ -45,14 +45,14 @@ def fetch(shard: GroupShard, _now_ms: int, request: CoordinatorRequest) -> Steps
 
 
 class _Fetching:
-    """One group's offsets, and the turn given back after every so many."""
+    """The reading of one group's offsets, which gives the turn back after so many partitions."""
 
     def __init__(self, shard: GroupShard, group_id: str, version: int, *, require_stable: bool) -> None:
         self.shard = shard
         self.group_id = group_id
         self.version = version
         self.require_stable = require_stable
-        self.has_offsets = True  # the group is there
+        self.has_offsets = True  # False: there is no such group
         self._count = 0
 
     def offsets_of(self, topic: str) -> ByPartition:
@@ -93,7 +93,8 @@ def _fetch_group(
 
 
 def _all_topics(fetching: _Fetching) -> Generator[None, None, Topics]:
-    """A topic that is gone has no id to name it by."""
+    """Return the answers for every topic of the group. By topic id, a topic that is gone is left out: it has no id to
+    name it by."""
     if not fetching.has_offsets:
         return []
     by_name = fetching.shard.image.topics.by_name
@@ -124,7 +125,8 @@ def _named_topics(fetching: _Fetching, asked: list[OffsetFetchRequestTopics]) ->
 
 
 def _answer(partition: int, offset: OffsetAndMetadata | None, topic_id: Uuid) -> OffsetFetchResponsePartitions:
-    """One that was committed for another topic of this name is none, where both ids are known."""
+    """Return the answer for a partition. An offset that was committed for another topic of this name does not count,
+    where both ids are known."""
     if offset is None or (ZERO_UUID not in (offset.topic_id, topic_id) and offset.topic_id != topic_id):
         return _none(partition)
     return OffsetFetchResponsePartitions(

@@ -17,7 +17,7 @@ from tidelog.protocol.messages.offset_fetch import (
 
 Topics: TypeAlias = list[OffsetFetchResponseTopics]
 BY_GROUP: Final = 8
-WITH_GROUP_ERROR: Final = 2  # before, each partition says it
+WITH_GROUP_ERROR: Final = 2  # before this version, each partition has the group's error
 
 
 def requested_groups(message: OffsetFetchRequest, version: int) -> list[OffsetFetchRequestGroup]:

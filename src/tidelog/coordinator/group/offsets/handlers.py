@@ -64,7 +64,7 @@ def replay_staged(shard: GroupShard, message: TransactionalKeyValue) -> None:
 
 
 def _make_simple_group(shard: GroupShard, group_id: str, value: OffsetCommitValue) -> None:
-    """It is only there for its offsets; or its own record is still to come."""
+    """Create a group that exists for its offsets only, or whose own record is still to come."""
     shard.groups[group_id] = new_empty(shard, group_id, value.commit_timestamp)
 
 

@@ -32,11 +32,11 @@ class LoadedOffsets:
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, str, int, OffsetAndMetadata]] = []  # group, topic, partition
-        self.groups: dict[str, int] = {}  # when the first of each was committed
+        self.groups: dict[str, int] = {}  # by group: when its first offset of the run was committed
 
 
 class _Texts:
-    """The last of each kind."""
+    """The group, topic and topic id that were read last."""
 
     def __init__(self) -> None:
         self.group_bytes = b""
@@ -64,7 +64,7 @@ class _Texts:
 
 
 def load_offsets(columns: Columns, row: i64, end: i64) -> tuple[LoadedOffsets, i64]:
-    """The run that begins with `row`, to `end` at most, and the first row that is no part of it."""
+    """Read the run that begins with `row`, to `end` at most; return it and the first row that is no part of it."""
     loaded = LoadedOffsets()
     texts = _Texts()
     has_tombstones = columns.null_values > 0

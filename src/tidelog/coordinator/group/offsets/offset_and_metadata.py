@@ -9,8 +9,8 @@ NO_LEADER_EPOCH = -1
 
 
 class OffsetAndMetadata:
-    """`replayed_as` is its place among all commits that were replayed, so in the log: the later of two counts, also
-    where the earlier one is only now committed by the end of its transaction."""
+    """One committed offset. `replayed_as` is its place among all commits that were replayed, so in the log: the later
+    of two counts, also where the earlier one is only now committed by the end of its transaction."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class OffsetAndMetadata:
         self.leader_epoch = leader_epoch  # -1: not known
         self.metadata = metadata
         self.commit_timestamp = commit_timestamp
-        self.expire_timestamp = expire_timestamp  # -1: by the broker's retention, as all but the oldest clients have it
+        self.expire_timestamp = expire_timestamp  # -1: by the broker's retention; only the oldest clients set it
         self.topic_id = topic_id  # zeros: not known
         self.replayed_as = replayed_as
 

@@ -25,10 +25,12 @@ Stagers: TypeAlias = dict[int, dict[int, None]]
 
 
 class Offsets:
+    """The committed and staged offsets of every group."""
+
     def __init__(self) -> None:
         self.committed: ByGroup = {}
-        self.count = 0  # of those committed
-        # Topics that are gone, by id, whose offsets have not been removed yet. Volatile.
+        self.count = 0  # of committed offsets
+        # Names of deleted topics, by id, whose offsets have not been removed yet. Volatile.
         self.deleted_topics: dict[bytes, str] = {}
         self._staged: dict[int, ByGroup] = {}  # by producer id
         self._stagers: dict[str, dict[str, Stagers]] = {}  # by group and topic; nothing in it is empty
@@ -57,7 +59,7 @@ class Offsets:
         return {} if by_topic is None else by_topic.get(topic) or {}
 
     def partitions(self, group_id: str) -> list[tuple[str, int]]:
-        """All that a group has a committed or staged offset of, each once."""
+        """Return all partitions that a group has a committed or staged offset of, each once."""
         by_topic = self.of_group(group_id)
         found = [(topic, partition) for topic, by_partition in by_topic.items() for partition in by_partition]
         for topic, stagers in self._stagers.get(group_id, {}).items():
@@ -66,13 +68,13 @@ class Offsets:
         return found
 
     def staged(self) -> Iterator[ByGroup]:
-        """A producer at a time."""
+        """Return the staged offsets, one producer at a time."""
         return iter(list(self._staged.values()))
 
     # Replay
 
     def replay(self, key: Any, value: Any) -> None:
-        """The record is no part of a transaction."""
+        """Replay a record that is no part of a transaction."""
         self._replayed += 1
         if value is None:
             self._remove(key.group, key.topic, key.partition)
@@ -90,13 +92,13 @@ class Offsets:
         commit_timestamp: i64,
         topic_id: bytes,
     ) -> None:
-        """As `replay`, of a record that was never made an object."""
+        """Replay a commit without a record object: `replay` of the same record does the same."""
         self._replayed += 1
         found = OffsetAndMetadata(offset, leader_epoch, metadata, commit_timestamp, NO_EXPIRY, topic_id, self._replayed)
         self._put(group_id, topic, partition, found)
 
     def replay_loaded(self, loaded: LoadedOffsets) -> None:
-        """As `replay`, a run of them."""
+        """Replay a run of commits, as `replay` does one by one."""
         for group_id, topic, partition, offset in loaded.rows:
             self._replayed += 1
             offset.replayed_as = self._replayed
@@ -104,7 +106,7 @@ class Offsets:
 
     def replay_staged(self, message: TransactionalKeyValue) -> None:
         key, value = message.key, message.value
-        if value is None:  # nobody writes one, and it can only mean this
+        if value is None:  # nobody writes a transactional tombstone; this is all it can mean
             self.replay(key, None)
             return
         self._replayed += 1
@@ -168,7 +170,7 @@ class Offsets:
     # For people, and for comparing
 
     def printed(self) -> dict[str, Any]:
-        """Plain values, in a fixed order."""
+        """Return the state in plain values, in a fixed order."""
         staged = {producer_id: _printed(self._staged[producer_id]) for producer_id in sorted(self._staged)}
         return {"committed": _printed(self.committed), "staged": staged}
 
@@ -186,7 +188,8 @@ def _from_record(value: Any, replayed_as: i64) -> OffsetAndMetadata:
 
 
 def _printed(by_group: ByGroup) -> dict[str, dict[str, dict[str, Any]]]:
-    """By group and `topic-partition`. What is empty is left out: the log does not say that it was ever there."""
+    """Return offsets by group and `topic-partition`. A group without any is left out: the log does not say that it ever
+    had some."""
     return {
         group_id: {
             f"{topic}-{partition}": by_topic[topic][partition].printed()

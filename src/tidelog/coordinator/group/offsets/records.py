@@ -14,7 +14,7 @@ from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.model.ids import ZERO_UUID, Uuid
 
 NO_EXPIRY: Final = -1
-WITH_EXPIRY: Final = 1  # the only version that can say when
+WITH_EXPIRY: Final = 1  # the only version that has an expiry
 LATEST: Final = 4
 BATCH_BYTES: Final = 61
 RECORD_BYTES: Final = 32  # of one record, besides its key and value, at most
@@ -23,7 +23,7 @@ UTF8_MAX: Final = 4  # bytes a character
 
 
 class Commit:
-    """What is the same for all partitions of a request."""
+    """The part of a commit that is the same for all its partitions."""
 
     def __init__(self, group_id: str, wall_ms: int, expire_timestamp: int, *, has_topic_ids: bool) -> None:
         self.group_id = group_id
@@ -35,9 +35,11 @@ class Commit:
 def commit_records(
     shard: GroupShard, commit: Commit, requested: Sequence[Requested], check: CommitPartitionCheck | None
 ) -> list[Record]:
-    """Of all whose metadata is short enough; the others are answered here. ApiError refuses the whole commit."""
+    """Return the records of all partitions whose metadata is short enough; the others are answered here. ApiError
+    refuses the whole commit."""
     records: list[Record] = []
-    # All of a commit become visible together, so in one batch. Counted exactly only where the guess leaves doubt.
+    # All offsets of a commit become visible together, so they go into one batch. Its size is counted exactly only where
+    # the guess leaves doubt.
     guess = BATCH_BYTES + _add_records(shard, commit, requested, check, records)
     if guess > shard.max_record_bytes:
         _check_size(shard, BATCH_BYTES + _size_bytes(records))
@@ -48,7 +50,7 @@ def commit_records(
 def commit_records_in_parts(
     shard: GroupShard, commit: Commit, requested: Sequence[Requested], check: CommitPartitionCheck | None
 ) -> Generator[None, None, list[Record]]:
-    """The same for many partitions, giving the turn back after every slice."""
+    """Return what `commit_records` does for many partitions, giving the turn back after every slice."""
     records: list[Record] = []
     guess = BATCH_BYTES
     for first in range(0, len(requested), PARTITIONS_A_SLICE):
@@ -72,7 +74,7 @@ def _add_records(
     check: CommitPartitionCheck | None,
     records: list[Record],
 ) -> int:
-    """How many bytes they take in a batch, at most."""
+    """Append a record for each partition that passes; return how many bytes they take in a batch, at most."""
     max_length = shard.config.get(OFFSET_METADATA_MAX_BYTES)
     size_bytes = 0
     for topic, partition, answer in requested:
@@ -111,7 +113,7 @@ def tombstone(group_id: str, topic: str, partition: int) -> Record:
 
 
 def _java_length(text: str) -> int:
-    """The limit is named after bytes, and counts UTF-16 units."""
+    """Return the length in UTF-16 units, which is what the limit counts although its name says bytes."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 

@@ -1,6 +1,6 @@
 """TxnOffsetCommit: positions that count when the producer's transaction is committed; and the markers that end it.
 
-Whether the transaction is there, and this partition part of it, the server has asked its coordinator before. The log
+The server has asked the transaction's coordinator before whether it is open and this partition part of it. The log
 refuses what a fenced producer or coordinator writes, before it is replayed.
 """
 
@@ -100,5 +100,5 @@ def _validate(shard: GroupShard, message: TxnOffsetCommitRequest, api_version: i
 
 
 def _as_producers_know_it(code: ErrorCode) -> ErrorCode:
-    """A producer has never heard of member epochs."""
+    """Translate STALE_MEMBER_EPOCH, which a producer does not know."""
     return ErrorCode.ILLEGAL_GENERATION if code is ErrorCode.STALE_MEMBER_EPOCH else code

@@ -36,7 +36,7 @@ class OffsetCommitKey:
 
 @record("coordinator-value", api_key=1, versions="0-4", flexible="4+")
 class OffsetCommitValue:
-    """1 had an expiry of its own, 3 the leader epoch, 4 the topic id."""
+    """The position itself. Version 1 had an expiry of its own, 3 added the leader epoch, 4 the topic id."""
 
     offset: int64
     leader_epoch: int32 = field("3+", default=-1, ignorable=True)
@@ -67,9 +67,8 @@ class MemberMetadata:
 
 @record("coordinator-value", api_key=2, versions="0-4", flexible="4+")
 class GroupMetadataValue:
-    """The group as it was when its last rebalance was complete. 1 separates the rebalance timeout,
-    2 dates the state, 3 knows static members.
-    """
+    """The group as it was when its last rebalance was complete. Version 1 separates the rebalance timeout, 2 dates the
+    state, 3 knows static members."""
 
     protocol_type: string
     generation: int32

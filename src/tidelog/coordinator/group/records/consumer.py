@@ -23,7 +23,7 @@ class ConsumerGroupMetadataValue:
 
 @record("coordinator-key", api_key=4, versions="0", flexible="none")
 class ConsumerGroupPartitionMetadataKey:
-    """What a consumer group saw of its topics. Only tombstones are written now."""
+    """The topics of a consumer group as it last saw them. Only tombstones are written now."""
 
     group_id: string
 
@@ -71,7 +71,7 @@ class ClassicMemberMetadata:
 
 @record("coordinator-value", api_key=5, versions="0", flexible="0+")
 class ConsumerGroupMemberMetadataValue:
-    """What the member said about itself."""
+    """The member as it described itself."""
 
     instance_id: string | None = field(nullable="0+")
     rack_id: string | None = field(nullable="0+")
@@ -96,7 +96,7 @@ class ConsumerGroupTargetAssignmentMetadataKey:
 
 @record("coordinator-value", api_key=6, versions="0", flexible="0+")
 class ConsumerGroupTargetAssignmentMetadataValue:
-    """For which group epoch the target assignment was computed."""
+    """The group epoch that the target assignment was computed for."""
 
     assignment_epoch: int32
     assignment_timestamp: int64 = field(tag=0, default=0)
@@ -118,7 +118,7 @@ class TopicPartition:
 
 @record("coordinator-value", api_key=7, versions="0", flexible="0+")
 class ConsumerGroupTargetAssignmentMemberValue:
-    """What the member is to have in the end."""
+    """The partitions that the member is to have in the end."""
 
     topic_partitions: list[TopicPartition]
 
@@ -141,7 +141,7 @@ class TopicPartitions:
 
 @record("coordinator-value", api_key=8, versions="0", flexible="0+")
 class ConsumerGroupCurrentMemberAssignmentValue:
-    """What the member has, and what it has still to give back."""
+    """The partitions that the member has, and those that it has still to give back."""
 
     member_epoch: int32
     previous_member_epoch: int32
@@ -160,7 +160,7 @@ class ConsumerGroupRegularExpressionKey:
 
 @record("coordinator-value", api_key=16, versions="0", flexible="0+")
 class ConsumerGroupRegularExpressionValue:
-    """The topics that it matched, and when."""
+    """The topics that the expression matched, and when."""
 
     topics: list[string]
     version: int64

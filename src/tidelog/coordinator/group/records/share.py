@@ -31,7 +31,7 @@ class ShareGroupMemberMetadataKey:
 
 @record("coordinator-value", api_key=10, versions="0", flexible="0+")
 class ShareGroupMemberMetadataValue:
-    """What the member said about itself."""
+    """The member as it described itself."""
 
     rack_id: string | None = field(nullable="0+")
     client_id: string
@@ -48,7 +48,7 @@ class ShareGroupTargetAssignmentMetadataKey:
 
 @record("coordinator-value", api_key=12, versions="0", flexible="0+")
 class ShareGroupTargetAssignmentMetadataValue:
-    """For which group epoch the target assignment was computed."""
+    """The group epoch that the target assignment was computed for."""
 
     assignment_epoch: int32
     assignment_timestamp: int64 = field(tag=0, default=0)
@@ -70,7 +70,7 @@ class TopicPartition:
 
 @record("coordinator-value", api_key=13, versions="0", flexible="0+")
 class ShareGroupTargetAssignmentMemberValue:
-    """What the member is to have in the end."""
+    """The partitions that the member is to have in the end."""
 
     topic_partitions: list[TopicPartition]
 
@@ -91,7 +91,7 @@ class TopicPartitions:
 
 @record("coordinator-value", api_key=14, versions="0", flexible="0+")
 class ShareGroupCurrentMemberAssignmentValue:
-    """What the member has."""
+    """The partitions that the member has."""
 
     member_epoch: int32
     previous_member_epoch: int32
@@ -101,7 +101,7 @@ class ShareGroupCurrentMemberAssignmentValue:
 
 @record("coordinator-key", api_key=15, versions="0", flexible="none")
 class ShareGroupStatePartitionMetadataKey:
-    """How far the share coordinator's state of a group is created or removed."""
+    """The progress of creating or removing a group's state at the share coordinator."""
 
     group_id: string
 

@@ -52,7 +52,7 @@ class KeyValue:
 
 @record("coordinator-value", api_key=19, versions="0", flexible="0+")
 class StreamsGroupMemberMetadataValue:
-    """What the member said about itself."""
+    """The member as it described itself."""
 
     instance_id: string | None = field(nullable="0+")
     rack_id: string | None = field(nullable="0+")
@@ -74,7 +74,7 @@ class StreamsGroupTargetAssignmentMetadataKey:
 
 @record("coordinator-value", api_key=20, versions="0", flexible="0+")
 class StreamsGroupTargetAssignmentMetadataValue:
-    """For which group epoch the target assignment was computed."""
+    """The group epoch that the target assignment was computed for."""
 
     assignment_epoch: int32
     assignment_timestamp: int64 = field(tag=0, default=0)
