@@ -1,4 +1,4 @@
-"""For every test: what it does to the process it leaves as it was; and for all of them the order.
+"""Fixtures and hooks for every test: the process is left as it was found, and the tests run in a useful order.
 
 Order: tests that mostly wait (for a broker, for a JVM) begin first, and those that only compute come last. While some
 wait, others compute, and at the end there are only short ones left to share out.
@@ -6,7 +6,7 @@ wait, others compute, and at the end there are only short ones left to share out
 Signals: a shell that starts a program in the background has it ignore SIGINT, and everything that it starts inherits
 that. A child that is sent SIGINT by a test would then run for ever.
 
-Hypothesis: how long an example takes is no reason to fail, or a busy machine would be one.
+Hypothesis: no example fails for taking long, since a busy machine would make any of them do so.
 """
 
 import gc
@@ -26,7 +26,7 @@ settings.load_profile("untimed")
 
 
 TESTS = Path(__file__).parent
-# Those that need Apache's jars come after others that wait: on a new machine the jars are fetched meanwhile.
+# Tests that need Apache's jars come last of these: on a new machine the jars are fetched while the others wait.
 WAITING = ("spark", "broker", "interop")
 
 
@@ -37,8 +37,8 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Without the collector of garbage, of which there is none while tens of thousands of tests are found; and what was
-    found stays to the end, so that no later collection need look at it."""
+    """Collect tests with the garbage collector off, since collecting tens of thousands of tests makes no garbage. What
+    was collected stays to the end, so it is frozen: no later collection need look at it."""
     gc.disable()
     try:
         return (yield)
@@ -63,9 +63,10 @@ def _rank(item: pytest.Item) -> int:
 
 @pytest.fixture(autouse=True)
 def _the_log_as_it_was() -> Iterator[None]:
-    """A command that sets up logging writes to streams that end with its test, and keeps lines from pytest's own."""
+    """Restore the logger after each test: a command that sets up logging writes to streams that end with its test, and
+    keeps lines from pytest's own handlers."""
     logger = logging.getLogger("tidelog")
     before = (list(logger.handlers), logger.level, logger.propagate)
     yield
     logger.handlers[:], logger.propagate = before[0], before[2]
-    logger.setLevel(before[1])  # by this, since loggers below it remember what they are enabled for
+    logger.setLevel(before[1])  # not by assignment: child loggers cache their level, and setLevel clears the caches

@@ -22,7 +22,8 @@ ANSWER_S_MAX = 10
 
 @pytest.fixture
 def bootstrap(kafka_broker: Broker) -> str:
-    """Of the session's node; a test that kills or restarts a node takes one of its own (`tidelog.testing.broker`)."""
+    """Return the address of the session's node, which has to accept a connection first. A test that kills or restarts a
+    node takes one of its own (`tidelog.testing.broker`)."""
     socket.create_connection((kafka_broker.host, kafka_broker.port), ANSWER_S_MAX).close()
     return kafka_broker.bootstrap_servers
 
@@ -34,7 +35,8 @@ def topic(kafka_topic_prefix: str) -> str:
 
 @pytest.fixture
 def run(bootstrap: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A command with --json, which has to succeed; gives its objects."""
+    """Return a function that runs a command with --json against the node. The command has to succeed; its JSON objects
+    are returned."""
     monkeypatch.setenv("TIDELOG_BOOTSTRAP", bootstrap)
 
     def run(*arguments: str) -> list[Any]:
@@ -47,7 +49,8 @@ def run(bootstrap: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 @pytest.fixture
 def fails(run: Run, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """A command that has to fail with this code; gives what it said."""
+    """Return a function that runs a command which has to fail with the code given; what it wrote to stderr is
+    returned."""
 
     def fails(code: int, *arguments: str) -> str:
         capsys.readouterr()

@@ -1,7 +1,6 @@
-"""A job for the demo that needs no Spark: plain Python that reads the topics again and again and says what it finds, in
-the place of `tidelog_pipelines.ecommerce`. With `WRONG_BY` in the environment it adds so many cents to each sale, and
-with `FAILS` it does not even start.
-"""
+"""A stand-in for the job of the demo, `tidelog_pipelines.ecommerce`, that needs no Spark: plain Python that reads the
+topics again and again and reports what it finds. With `WRONG_BY` in the environment it adds that many cents to each
+sale, and with `FAILS` it does not even start."""
 
 import argparse
 import json

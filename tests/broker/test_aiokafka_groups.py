@@ -38,7 +38,7 @@ def member(bootstrap: str, topic: str, listener: "Listener | None" = None, **set
 
 
 class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
-    """What the member had after each rebalance."""
+    """A listener that notes which partitions the member had after each rebalance."""
 
     def __init__(self) -> None:
         self.assigned: list[set[int]] = []
@@ -96,8 +96,8 @@ def test_committed_offsets_are_where_the_next_one_begins(bootstrap: str, topic: 
 
 
 def test_a_static_member_takes_its_place_from_itself(bootstrap: str, topic: str) -> None:
-    """Two with one instance id: the later is the one, the earlier is told so. By its commit, that is: with a heartbeat
-    before it, it would come back as a new member and take the place in its turn."""
+    """The later one of two members with one instance id stays, and the earlier one is fenced. It learns so by its
+    commit: after a heartbeat it would come back as a new member and fence the other in its turn."""
 
     async def body() -> None:
         topic_partition = TopicPartition(topic, 0)

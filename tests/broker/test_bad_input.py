@@ -1,4 +1,4 @@
-"""What strangers do to a port, against a real node in a process of its own; and another client that notices nothing."""
+"""Bad input from strangers against a real node in a process of its own, while another client must notice nothing."""
 
 import contextlib
 import os
@@ -48,7 +48,8 @@ class Node:
         self.lines.extend(self.process.stdout)
 
     def says(self, text: str) -> bool:
-        """What it writes arrives by way of a pipe and a thread: a moment after what it does."""
+        """Wait until the node logs `text`, and tell whether it did. Log lines arrive through a pipe and a thread, a
+        moment after the event."""
         give_up = time.monotonic() + PATIENCE_S
         while not any(text in line for line in self.lines) and time.monotonic() < give_up:
             time.sleep(LOOK_AGAIN_S)
@@ -84,13 +85,14 @@ def running(*arguments: str) -> Iterator[Node]:
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[Node]:
-    """With Kafka's own limit for idle connections: the witness may be silent for as long as a test takes."""
+    """Run a node with Kafka's own limit for idle connections, since the witness may be silent for as long as a test
+    takes."""
     with running("--ephemeral") as found:
         yield found
 
 
 class Client:
-    """A well-behaved one, on a connection of its own."""
+    """A well-behaved client, on a connection of its own."""
 
     def __init__(self, node: Node) -> None:
         self._sock = node.connect()
@@ -126,8 +128,8 @@ def witness(node: Node) -> Iterator[Client]:
 
 
 def is_closed(sock: socket.socket, witness: Client) -> bool:
-    """Whether the node ends it, within our patience; what it says before that is passed over. The witness asks all the
-    time."""
+    """Tell whether the node closes the connection within `PATIENCE_S`, skipping whatever it sends first. The witness
+    asks it all the while."""
     sock.settimeout(LOOK_AGAIN_S)
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
@@ -172,7 +174,7 @@ def test_a_flood_is_a_handful_of_lines(node: Node, witness: Client) -> None:
             sock.sendall(b"\xff\xff\xff\xff")
             assert is_closed(sock, witness)
     assert witness.is_well()
-    windows = 2 + int((time.monotonic() - began) * 1000 / WINDOW_MS)  # begun ones, and one that began before
+    windows = 2 + int((time.monotonic() - began) * 1000 / WINDOW_MS)  # and a part of one at either end
     assert len(node.lines) - before <= windows * (LINES_MAX + 1)
 
 
@@ -196,7 +198,7 @@ def test_a_claim_of_a_hundred_megabytes_costs_nothing_until_they_come(node: Node
 
 
 def test_a_client_that_never_reads(node: Node, witness: Client) -> None:
-    """Requests of sixty bytes, each answered with tens of thousands."""
+    """A client sends requests of sixty bytes, each answered with tens of thousands, and reads no answer."""
     asked = DescribeConfigsResource(resource_type=4, resource_name="1", configuration_keys=None)
     request = framed(DescribeConfigsRequest(resources=[asked], include_documentation=True), 4)
     witness.ask(DescribeConfigsRequest(resources=[asked], include_documentation=True), 4)
@@ -222,7 +224,7 @@ def produced(witness: Client, topic: str, batch: bytes) -> int:
 
 @pytest.fixture
 def ready_topic(witness: Client, topic: str) -> str:
-    """Made by being asked for."""
+    """Return `topic` once it takes records; it is created by a Metadata request that asks for it."""
     batch = BatchBuilder()
     batch.append(1, None, b"x")
     asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True)
@@ -235,7 +237,7 @@ def ready_topic(witness: Client, topic: str) -> str:
 
 
 def test_a_batch_that_inflates_to_a_gigabyte(node: Node, witness: Client, ready_topic: str) -> None:
-    """A megabyte on the wire; it is refused, and costs the node a bounded piece of memory."""
+    """The batch is less than a megabyte on the wire. It is refused, and costs the node a bounded amount of memory."""
     builder = BatchBuilder(options=BatchOptions(compression=CompressionType.ZSTD))
     builder.append(1, None, bytes(300 << 20))
     bomb = bytes(builder.build())

@@ -110,7 +110,7 @@ def test_the_last_records(run: Run, topic: str, tmp_path: Path) -> None:
     assert values_of(run, topic, "--exit", "--from", "-3") == ["3", "4", "5"]
     assert values_of(run, topic, "--exit", "--from", "-3", "-p", "1") == ["1", "3", "5"]
     assert values_of(run, topic, "--exit", "--from", "-99") == ["0", "1", "2", "3", "4", "5"]
-    assert values_of(run, topic, "--from", "-3", "-n", "2") == ["3", "4"]  # it would wait for more
+    assert values_of(run, topic, "--from", "-3", "-n", "2") == ["3", "4"]  # without -n it would wait for more
 
 
 def test_the_last_records_and_what_comes_next(bootstrap: str, run: Run, topic: str, tmp_path: Path) -> None:
@@ -327,7 +327,8 @@ def test_what_can_not_be_consumed(run: Run, fails: Callable[..., str], topic: st
 
 
 def environment_of(bootstrap: str) -> dict[str, str]:
-    """Without the warning that a source is newer than its compiled twin, which is of no interest here."""
+    """Return our environment with the node's address, without the warning that a source is newer than its compiled
+    twin: no test here is about that."""
     return {**os.environ, "TIDELOG_BOOTSTRAP": bootstrap, "PYTHONWARNINGS": "ignore"}
 
 

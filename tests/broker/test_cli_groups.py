@@ -26,7 +26,7 @@ def client(bootstrap: str) -> Iterator[Client]:
 
 @pytest.fixture
 def filled(run: Run, topic: str, tmp_path: Path) -> str:
-    """A topic of ten records in one partition and none in the other."""
+    """Create a topic with ten records in partition 0 and none in partition 1; return its name."""
     run("topics", "create", topic, "-p", "2")
     produce(run, topic, tmp_path, "".join(f"{index}\n" for index in range(10)), "--partition", "0")
     return topic
@@ -42,7 +42,7 @@ def test_a_group_reads_on_where_it_was(run: Run, filled: str) -> None:
 
 
 def test_sigterm_commits_and_leaves(run: Run, bootstrap: str, filled: str) -> None:
-    """As Ctrl-C does: `timeout`, systemd and containers send SIGTERM."""
+    """SIGTERM ends a consumer as Ctrl-C does, because that is what `timeout`, systemd and containers send."""
     command = [TIDELOG, "consume", filled, "--group", filled, "--from", "beginning"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment_of(bootstrap)) as reader:
         assert reader.stdout is not None
@@ -63,7 +63,7 @@ def test_what_does_not_go_with_a_group(fails: Fails, filled: str) -> None:
 def test_from_the_first_commit_to_the_end_of_a_group(run: Run, fails: Fails, filled: str) -> None:
     planned = run("groups", "reset-offsets", filled, "--topic", filled, "--to-offset", "4")
     assert [(row["partition"], row["new"], row["executed"]) for row in planned] == [(0, 4, False), (1, 0, False)]
-    assert "GROUP_ID_NOT_FOUND" in fails(1, "groups", "describe", filled)  # nothing was done
+    assert "GROUP_ID_NOT_FOUND" in fails(1, "groups", "describe", filled)  # a plan without --execute changes nothing
     run("groups", "reset-offsets", filled, "--topic", f"{filled}:0", "--to-offset", "4", "--execute")
     (group,) = run("groups", "describe", filled)
     assert (group["state"], group["type"], group["members"]) == ("Empty", "classic", [])

@@ -40,7 +40,7 @@ log.dirs={tmp_path}/data
 
 @contextmanager
 def node(*arguments: str, directory: Path | None = None) -> Iterator[tuple[dict[str, Any], "subprocess.Popen[str]"]]:
-    """A node that says as JSON that it is ready."""
+    """Run a command that starts a node; yield the JSON it prints when it is ready, and its process."""
     command = [TIDELOG, *arguments, "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=directory) as process:
         try:
@@ -170,7 +170,7 @@ def test_an_ephemeral_node_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_node_in_the_background_stops_on_sigterm(tmp_path: Path) -> None:
-    """A shell has what it starts in the background ignore SIGINT."""
+    """A shell makes the programs that it starts in the background ignore SIGINT, so SIGTERM has to do."""
     command = ["bash", "-c", 'trap "" INT; exec "$@"', "-", TIDELOG, "dev", "--ephemeral", "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path) as process:
         assert process.stdout is not None

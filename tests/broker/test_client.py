@@ -1,4 +1,5 @@
-"""Our own client and librdkafka on one node: each reads what the other wrote, and both put keys in the same place."""
+"""Our own client and librdkafka on one node: each reads what the other wrote, and both choose the same partition for a
+key."""
 
 from typing import Any
 
@@ -99,7 +100,7 @@ def test_keys_go_where_librdkafka_puts_them_in_javas_way(bootstrap: str, topic: 
 
 
 def test_nothing_is_lost_or_doubled_when_the_node_is_killed_in_mid_produce() -> None:
-    """kill -9 with batches in flight; the producer notices nothing but the time."""
+    """The node is killed with -9 while batches are in flight; all that the producer notices is the delay."""
     count = 6_000
     with tidelog.testing.broker() as broker, Client(broker.bootstrap_servers) as client:
         created(client, "safe", 2)

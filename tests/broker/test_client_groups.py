@@ -46,7 +46,7 @@ def test_two_members_and_then_one(client: Client, bootstrap: str, topic: str) ->
         second = joined(other_client, topic, topic)
         while not (len(first.assignment) == len(second.assignment) == 1 and first.is_settled and second.is_settled):
             assert first.poll(20) == []
-            assert second.poll(20) == []  # it begins where the first had come to
+            assert second.poll(20) == []  # the second begins at the first one's offset
         second.close()
     while len(first.assignment) < 2:
         first.poll(20)
@@ -59,7 +59,7 @@ def test_two_members_and_then_one(client: Client, bootstrap: str, topic: str) ->
 
 
 def test_consume_transform_produce_with_a_crash_in_the_middle(client: Client, topic: str) -> None:
-    """The second run takes over id and group from a first that went away with a transaction open."""
+    """The second run takes over transactional id and group from a first run that died with a transaction open."""
     fill(client, topic, 40)
     output = f"{topic}-out"
     Admin(client).create_topic(NewTopic(output, 2))

@@ -56,7 +56,7 @@ def test_rebalances_take_away_only_what_moves(flock: Flock, protocol: Any) -> No
     assert sum(map(len, second.revoked)) == 1
     flock.leave(second)
     flock.settle()
-    assert sum(map(len, first.revoked)) == 4  # what is left behind is added to what they hold
+    assert sum(map(len, first.revoked)) == 4  # a partition that is freed is added to what members hold
     assert third.revoked == []
     assert [each.lost for each in (first, second, third)] == [[], [], []]
     flock.finish()
@@ -71,7 +71,7 @@ def test_a_static_member_comes_back_to_what_it_had(flock: Flock, admin: AdminCli
     had, revoked_before = set(second.owned), len(first.revoked)
     before = {each.group_instance_id: each.member_id for each in described(admin, topic).members}
     flock.leave(second)
-    assert len(described(admin, topic).members) == 2  # its place is kept until its session ends
+    assert len(described(admin, topic).members) == 2  # a static member stays in the group until its session ends
     again = flock.join(**protocol, **{"group.instance.id": "two"})
     flock.settle()
     assert again.owned == had

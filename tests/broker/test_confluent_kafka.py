@@ -29,7 +29,7 @@ def consumer_of(bootstrap: str) -> Consumer:
 
 
 def produce(bootstrap: str, topic: str, count: int, **settings: Any) -> list[Message]:
-    """The delivery reports, in order; a failed one fails the test."""
+    """Produce `count` records and return their delivery reports, in order. A failed delivery fails the test."""
     reports: list[tuple[KafkaError | None, Message]] = []
     producer = producer_of(bootstrap, **settings)
     for index in range(count):

@@ -43,7 +43,8 @@ def joined(bootstrap: str, group: str, topic: str, **settings: Any) -> Consumer:
 
 
 def values(bootstrap: str, topic: str, level: str, count: int) -> list[bytes]:
-    """All there are: so many, and then the end that this level sees."""
+    """Return the values of all records that a consumer of this isolation level sees: `count`, and then the end of the
+    partition."""
     settings = {"bootstrap.servers": bootstrap, "group.id": "unused", "isolation.level": level}
     consumer = Consumer({**settings, "enable.partition.eof": True})
     consumer.assign([TopicPartition(topic, 0, 0)])
@@ -83,7 +84,7 @@ def test_read_committed_sees_no_open_and_no_aborted_records(bootstrap: str, topi
         asked = {TopicPartition(topic, 0): OffsetSpec.latest()}
         (found,) = admin.list_offsets(asked, isolation_level=level).values()
         offsets[level] = found.result(TIMEOUT_S).offset
-    # A record and a marker of each that has ended; then the open one, where the last stable offset is.
+    # Two ended transactions take a record and a marker each. The open one begins at 4, the last stable offset.
     assert offsets == {IsolationLevel.READ_COMMITTED: 4, IsolationLevel.READ_UNCOMMITTED: 5}
     producer.commit_transaction(TIMEOUT_S)
     assert values(bootstrap, topic, "read_committed", 2) == [b"kept", b"open"]

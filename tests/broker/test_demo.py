@@ -1,4 +1,4 @@
-"""The demos are the first things a newcomer runs: they have to keep their word, also where nobody looks."""
+"""The demos are the first thing that a newcomer runs: they have to do what they say, also where nobody looks."""
 
 import os
 import re
@@ -15,7 +15,7 @@ def run(module: str, *options: str, **environment: str) -> subprocess.CompletedP
 
 
 def shop(seconds: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """With a job that needs no Spark; the real one is in tests/spark."""
+    """Run the shop demo with a job that needs no Spark. With the real job it is run in tests/spark."""
     options = ("--rate", "500", "--seconds", seconds, "--job", "tests.broker.stand_in_job")
     return run("examples.demo", *options, **environment)
 

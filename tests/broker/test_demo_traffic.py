@@ -1,4 +1,4 @@
-"""`tidelog demo traffic` against a node: what it says that it sent is what is there, also when it is interrupted."""
+"""`tidelog demo traffic` against a node: what it says it sent is in the topics, also when it is interrupted."""
 
 import json
 import signal
@@ -59,7 +59,7 @@ def test_what_is_there_is_the_plan_and_the_truth_is_about_it(
 def test_interrupted_it_ends_in_order(
     run: Run, bootstrap: str, kafka_topic_prefix: str, tmp_path: Path, number: int
 ) -> None:
-    run("topics", "create", f"{kafka_topic_prefix}product_viewed")  # that it is there already is no matter
+    run("topics", "create", f"{kafka_topic_prefix}product_viewed")  # the command takes a topic that exists already
     file = tmp_path / "truth.json"
     command = [
         sys.executable,

@@ -23,7 +23,7 @@ DOCKER = re.findall(r"^    tidelog ((?:format|start) .*)$", OPERATIONS, re.MULTI
 
 
 class Place:
-    """A directory and two ports, put where the documentation has its own."""
+    """A directory and two ports that replace the ones in the documentation."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -45,7 +45,8 @@ class Place:
 
     @contextmanager
     def running(self, script: str) -> Iterator[None]:
-        """While it runs, the node of the script's last command serves; what it logs has no error in it."""
+        """Run the script, whose last command starts a node; yield while the node serves. At the end its log has no
+        error in it."""
         log = self.directory / "log"
         command = ["bash", "-c", f"set -e\n{script}"]
         with log.open("w") as stderr:
@@ -64,7 +65,7 @@ class Place:
 
 
 def exchange(bootstrap: str) -> None:
-    """A transaction is committed, and a group reads it and commits its offset."""
+    """Commit a transaction, and read it with a group that commits its offset."""
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "documented"})
     producer.init_transactions(WAIT_S)
     producer.begin_transaction()
@@ -105,13 +106,13 @@ def test_in_a_container(topic_partition: Place) -> None:
     topic_partition.run(f"tidelog {topic_partition(formatting)}")
     topic_partition.run(
         f"tidelog {topic_partition(formatting)}"
-    )  # --ignore-formatted: every start of a container may say it
+    )  # --ignore-formatted lets every start of a container run this
     with topic_partition.running(f"exec tidelog {topic_partition(starting)}"):
         exchange(f"127.0.0.1:{topic_partition.port}")
 
 
 def test_as_a_service(topic_partition: Place) -> None:
-    """With the file that `By hand` writes, as the steps for systemd install it."""
+    """The node runs on the file that `By hand` writes, with the commands of the systemd instructions and unit."""
     assert PROPERTIES
     (topic_partition.directory / "server.properties").write_text(topic_partition(PROPERTIES[1]))
     formatting = re.search(r"^sudo -u tidelog /opt/tidelog/bin/(tidelog format .*)$", OPERATIONS, re.MULTILINE)
@@ -125,7 +126,8 @@ def test_as_a_service(topic_partition: Place) -> None:
 
 
 def test_the_file_that_kafka_ships(topic_partition: Place) -> None:
-    """`A server.properties of Apache Kafka 4 works unchanged`: its two commands, with ours for theirs."""
+    """The documentation says that `A server.properties of Apache Kafka 4 works unchanged`: Kafka's two commands are
+    run, with ours for theirs."""
     (topic_partition.directory / "server.properties").write_text(topic_partition(STOCK))
     topic_partition.run('tidelog format --standalone -t "$(tidelog random-uuid)" -c server.properties')
     with topic_partition.running("exec tidelog start server.properties"):

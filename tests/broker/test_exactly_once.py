@@ -27,7 +27,7 @@ def run_rounds(program: Program, node: Node, directory: Path) -> None:
     programs = Programs(directory)
     for number in range(ROUNDS):
         made = plan(SEED, number, program)
-        made.group = list(Group)[number % len(Group)]  # each of them, whatever the seed
+        made.group = list(Group)[number % len(Group)]  # every kind of group gets its rounds, whatever the seed
         made.faults = made.faults[:2]  # one on each side: `make soak` has time for more
         outcome = Round(made, node, programs, directory).run()
         assert outcome.commits >= 1

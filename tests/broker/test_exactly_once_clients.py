@@ -1,7 +1,8 @@
-"""Transactions with the clients that the soak does not have: they, too, take a broker that offers InitProducerId 6.
+"""Transactions with the clients that the soak does not use: they, too, have to cope with a broker that offers
+InitProducerId 6.
 
-What is checked is the same for each: what was aborted is not seen, what was committed is, and whoever initialises the
-transactional id again ends what the one before had left open.
+The checks are the same for each client: aborted records are not seen, committed ones are, and initialising a
+transactional id again ends the transaction that its last owner left open.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # it reads its schemas in a way that Python will give up
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a deprecated function
     from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated. Use files:DeprecationWarning")

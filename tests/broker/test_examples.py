@@ -18,18 +18,18 @@ import tidelog.testing
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "consumers"
 RECORDS = 30
-BATCH = 10  # of the examples
+BATCH = 10  # records, as the examples have it
 KILLED_AT = 1  # the offset of the record that is the last to be worked on
-SLOW = "1"  # seconds a record: the rest of the batch takes longer than any kill, also on a busy machine
-WORK = "12"  # seconds a batch, in which another member starts and does everything
+SLOW = "1"  # seconds a record: long enough to kill the program before the batch ends, also on a busy machine
+WORK = "12"  # seconds a batch: long enough for another member to start and read the whole topic
 LINES_MAX = 200
-LIFE_S_MAX = 180  # of a program: one that hangs is killed, and what the test waits for does not come
+LIFE_S_MAX = 180  # a program that hangs is killed after this long, which fails the test
 
 Start = Callable[..., "Example"]
 
 
 class Example:
-    """One of the programs, and what it says."""
+    """A running example program and the lines that it prints."""
 
     def __init__(self, name: str, *arguments: str) -> None:
         command = [sys.executable, str(EXAMPLES / f"{name}.py"), *arguments]
@@ -38,7 +38,7 @@ class Example:
         self._watchdog.start()
 
     def read_until(self, wanted: str) -> list[str]:
-        """Up to the line that begins so; it fails when the program ends before it."""
+        """Return the lines up to the first that begins with `wanted`; fail when the program ends before printing it."""
         assert self._process.stdout is not None
         said: list[str] = []
         for line in self._process.stdout:
@@ -81,7 +81,7 @@ def create(bootstrap: str, topic: str) -> None:
 
 
 def filled(bootstrap: str, topic: str) -> str:
-    """A topic of one partition, with the numbers from 0."""
+    """Create a topic of one partition that holds the numbers from 0; return its name."""
     create(bootstrap, topic)
     producer = Producer({"bootstrap.servers": bootstrap})
     for number in range(RECORDS):
@@ -165,9 +165,9 @@ def test_who_is_too_slow_is_thrown_out_and_its_commit_refused(cluster: str, star
     other.read_until(f"committed {RECORDS - 1}")  # the whole topic: the slow one had committed nothing
     said = slow.read_until("thrown out")
     *refused, gone, out = said
-    assert set(refused) == {"commit refused: UNKNOWN_MEMBER_ID"}, said  # of records that it had fetched before, too
+    assert set(refused) == {"commit refused: UNKNOWN_MEMBER_ID"}, said  # also for records that it had fetched before
     assert out == "thrown out: too long between two polls"
-    assert gone in ("lost [0]", "revoked [0]")  # the latter when the other came before its time was up
+    assert gone in ("lost [0]", "revoked [0]")  # revoked: the other joined before the slow one's time was up
     slow.read_until("assigned []")  # a member again, and the other keeps the partition
     assert committed(cluster, "too-slow", topic) == RECORDS, "and was not moved back"
     slow.kill()

@@ -1,4 +1,4 @@
-"""A node that may open few files: many partitions, many rolls, many clients, and nothing of it is a failure."""
+"""A node that may open few files: many partitions, many rolls and many clients cause no failure."""
 
 import json
 import re
@@ -24,7 +24,7 @@ MEGABYTE = 1 << 20
 
 
 class FewDescriptors:
-    """A node of its own in a process that may have so many descriptors, with its data in one directory."""
+    """A node in a process that may have `descriptors` files open, with its data in one directory."""
 
     def __init__(self, directory: Path, descriptors: int) -> None:
         self._directory = directory
@@ -33,7 +33,7 @@ class FewDescriptors:
 
     @contextmanager
     def running(self) -> Iterator[str]:
-        """Where it listens; stopped in order at the end."""
+        """Run the node; yield the address that it listens on. At the end it has to stop in order."""
         with self.log_path.open("a") as log:
             process = subprocess.Popen(
                 [
@@ -96,7 +96,7 @@ def produce(bootstrap: str, topic: str, partitions: int, value: bytes, rounds: i
 
 
 def consumed(bootstrap: str, topic: str, partitions: int, count: int) -> dict[int, int]:
-    """How many records came out of each partition, once `count` have."""
+    """Consume from offset 0 until `count` records have come; return how many came from each partition."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False})
     try:
         consumer.assign([TopicPartition(topic, partition, 0) for partition in range(partitions)])
@@ -135,7 +135,7 @@ def test_segments_roll_beside_more_clients_than_there_are_descriptors_for(
     few = node(160)
     with few.running() as bootstrap:
         create(bootstrap, "t", partitions, segment_bytes=str(MEGABYTE))
-        produce(bootstrap, "t", partitions, b"x")  # a client that is there before the crowd
+        produce(bootstrap, "t", partitions, b"x")  # this client connects before the crowd does
         host, port = bootstrap.split(":")
         crowd = [socket.create_connection((host, int(port)), TIMEOUT_S) for _ in range(200)]
         try:
@@ -156,7 +156,7 @@ def test_segments_roll_beside_more_clients_than_there_are_descriptors_for(
 
 
 def is_served(client: socket.socket) -> bool:
-    """Whether the node answers it; the others it has closed, or closes now."""
+    """Tell whether the node answers this client. It closes the connections that it does not serve."""
     request = framed(ApiVersionsRequest(client_software_name="crowd", client_software_version="1"), 3)
     with suppress(ConnectionError):
         client.sendall(request)

@@ -1,6 +1,6 @@
 """A node on a real file system of a few megabytes that somebody else fills to the last block, in tmpfs and in ext4.
 
-Skipped, with the system's words, only where this process may not mount one.
+Skipped, with the system's error message, only where this process may not mount one.
 """
 
 import os
@@ -53,7 +53,8 @@ def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]
 
 
 def fill(disk: Path) -> None:
-    """To the last block, and for good: what was freed but for a journal is taken as well."""
+    """Fill the disk to the last block and keep it full: blocks that only wait for a journal to be written are filled
+    after a sync."""
     for size in (1 << 20, 4096, 1):
         with (disk / "filler").open("ab", buffering=0) as file:
             for _ in range(3):
@@ -69,7 +70,7 @@ def make_room(disk: Path) -> None:
 
 
 class Client:
-    """One connection at a time, to a node that is started again now and then."""
+    """A client with one connection at a time, to a node that is restarted now and then."""
 
     def __init__(self, node: Broker) -> None:
         self._node = node
@@ -116,7 +117,7 @@ def test_a_full_disk_costs_the_writes_and_nothing_else(small_disk: Path) -> None
         until(lambda: write(client, "big", 90_000) is ErrorCode.KAFKA_STORAGE_ERROR)
         assert len(fetch_values(client, "small")) == 1
         assert create(client, "late") is ErrorCode.KAFKA_STORAGE_ERROR, "the ballast is for what makes room"
-        for end in (node.kill, node.stop):  # the ballast's room is the metadata log's: others leave it alone
+        for end in (node.kill, node.stop):  # only the metadata log may use the ballast's space
             end()
             node.start()
             client.connect_again()

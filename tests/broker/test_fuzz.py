@@ -1,10 +1,10 @@
-"""Mutated requests of every API and version against a node: it goes on, whatever comes.
+"""Mutated requests of every API and version against a node, which has to keep serving.
 
 The node runs in the simulator's world, and the frames are put straight into connections of its own: nothing but the
 node itself takes time. A connection gets one mutated frame, often behind a good one, as a client that goes wrong would
 send it. All the while another client writes and reads, and notices nothing.
 
-From a seed; a failing input is printed. `TIDELOG_FUZZ_ROUNDS` makes it a soak run.
+Mutations come from a seed; a failing input is printed. `TIDELOG_FUZZ_ROUNDS` makes it a soak run.
 """
 
 import logging
@@ -49,7 +49,8 @@ class Target:
         self.written = 0
 
     def recorded(self, listener: str) -> list[bytes]:
-        """Without UnregisterBroker: of a node that is sent away for a while the other client is right to notice."""
+        """Return the frames of every request served on the listener but UnregisterBroker: while a node is unregistered,
+        the other client is right to notice."""
         served = self.broker.served_on(listener).requests
         return self.recorder.all_frames(sorted(key for key in served if key != ApiKey.UNREGISTER_BROKER))
 
@@ -102,7 +103,7 @@ class Target:
         return data, "CONTROLLER" if is_controller else "PLAINTEXT"
 
     def look(self) -> None:
-        """The other client's records are there, all of them, in order."""
+        """Append a record as the other client, and check that its last three are there, in order."""
         assert produce(self.witness, "witness", b"%d" % self.written) == self.written
         self.written += 1
         found = fetch_values(self.witness, "witness", max(0, self.written - 3))
@@ -110,7 +111,7 @@ class Target:
 
 
 def good_produce() -> bytes:
-    """One batch for one partition: twice in a row it takes the quick way."""
+    """Return a Produce of one batch for one partition; sent twice in a row it takes the quick path."""
     topics = [TopicProduceData(name="plain", partition_data=[PartitionProduceData(index=0, records=batch_of(b"x"))])]
     return framed(ProduceRequest(acks=1, timeout_ms=0, topic_data=topics), 9)
 
@@ -123,7 +124,7 @@ def test_nothing_that_a_peer_sends_harms_the_node_or_another_client(
         target = Target(seed)
         target.round()
         target.end_turn()
-    assert [record.getMessage() for record in caplog.records] == []  # the controller's bugs are told there
+    assert [record.getMessage() for record in caplog.records] == []  # a bug of the controller is logged
     groups = [
         group for _index, machine in target.broker.coordinators.groups.machines() for group in machine.shard.groups
     ]

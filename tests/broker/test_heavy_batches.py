@@ -1,4 +1,5 @@
-"""Batches that take longer than a turn, on a real node: its workers are processes, and may be stopped and killed."""
+"""Batches whose check takes longer than a turn, on a real node: its workers are processes, and may be stopped and
+killed."""
 
 import os
 import random
@@ -39,7 +40,7 @@ def create(node: Broker, topic: str) -> None:
 
 
 class Link:
-    """A connection that says when an answer has come."""
+    """A connection that can tell whether an answer has arrived."""
 
     def __init__(self, node: Broker) -> None:
         self._socket = socket.create_connection((node.host, node.port), WAIT_S)
@@ -75,7 +76,7 @@ def links(node: Broker) -> Iterator[tuple[Link, Link]]:
 
 
 def worker_of(node: Broker, but: int = 0) -> int:
-    """The process id of its batch worker, as soon as there is one."""
+    """Return the process id of the node's batch worker, as soon as there is one other than `but`."""
     until = time.monotonic() + WAIT_S
     while time.monotonic() < until:
         for each in Path("/proc").glob("[0-9]*"):
@@ -92,7 +93,8 @@ def worker_of(node: Broker, but: int = 0) -> int:
 
 @pytest.fixture
 def stopped_worker(node: Broker, links: tuple[Link, Link], topic: str) -> int:
-    """The worker that gets the next batch, and does nothing with it until it is told to go on. One batch is written."""
+    """Write one heavy batch, then stop the worker that did it; the next heavy batch waits until the worker is told to
+    go on."""
     create(node, topic)
     heavy, _ = links
     assert heavy.ask(produce_request(topic, (0, heavy_batch(b"heavy")))).base_offset == 0
@@ -138,11 +140,11 @@ def test_a_stop_does_not_wait_for_workers_for_ever(
     assert not Path(f"/proc/{worker}").exists()
 
 
-# With a client that knows nothing of this
+# An unmodified client
 
 
 def values() -> list[bytes]:
-    """Text, of all sizes: some batches are light, most are heavy."""
+    """Return texts of all sizes: some make light batches, most heavy ones."""
     chance = random.Random(1)
     words = [b"%x" % chance.getrandbits(32) for _ in range(500)]
     return [

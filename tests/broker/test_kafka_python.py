@@ -1,7 +1,7 @@
 """kafka-python, unmodified: its producer, its consumer with assigned partitions, its admin client.
 
-Its codecs besides gzip need libraries of their own, that nothing else here does; aiokafka and confluent-kafka have them
-all, and the records are the same bytes.
+Its codecs besides gzip need libraries that nothing else here needs; aiokafka and confluent-kafka cover all codecs, and
+the records are the same bytes.
 """
 
 import warnings
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import pytest
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # it reads its schemas in a way that Python will give up
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a deprecated function
     from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
     from kafka.admin import ConfigResource, ConfigResourceType, NewPartitions, NewTopic
     from kafka.errors import MessageSizeTooLargeError, TopicAlreadyExistsError
 
-# Only its first use of a message reads the schema, so this may come up anywhere later.
+# kafka-python reads a schema at the first use of its message, so the warning may come in any test.
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated. Use files:DeprecationWarning")
 
 TIMEOUT_S = 30

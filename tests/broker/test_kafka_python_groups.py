@@ -1,5 +1,5 @@
-"""kafka-python, unmodified: what its admin client sees of groups and transactions, and changes. Its consumer and its
-producer are in its own integration tests (test_kafka_python_suite.py)."""
+"""kafka-python, unmodified: what its admin client sees and changes of groups and transactions. Its consumer and its
+producer are covered by its own integration tests (test_kafka_python_suite.py)."""
 
 import warnings
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # it reads its schemas in a way that Python will give up
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a deprecated function
     from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
     from kafka.admin import MemberToRemove, NewTopic, OffsetSpec
     from kafka.errors import NoError, UnknownMemberIdError
 
-# Only its first use of a message reads the schema, so this may come up anywhere later.
+# kafka-python reads a schema at the first use of its message, so the warning may come in any test.
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated. Use files:DeprecationWarning")
 
 TIMEOUT_S = 30
@@ -28,8 +28,8 @@ def admin(bootstrap: str, topic: str) -> Iterator[KafkaAdminClient]:
 
 @pytest.fixture
 def filled(bootstrap: str, topic: str, admin: KafkaAdminClient) -> str:
-    """Ten records in each of two partitions, and a coordinator: the admin client does not ask again for one that is
-    being made, on a node where nobody had a group yet; a consumer does."""
+    """Fill two partitions with ten records each and have the group coordinator made by a consumer, since the admin
+    client does not retry while a node is still making its first one. Return the topic."""
     producer = KafkaProducer(bootstrap_servers=bootstrap)
     for index in range(20):
         producer.send(topic, b"%d" % index, partition=index % 2)
@@ -88,7 +88,7 @@ def test_transactions_are_seen(bootstrap: str, admin: KafkaAdminClient, filled: 
 
 
 def start_offset_of(admin: KafkaAdminClient, topic_partition: TopicPartition, producer_id: int) -> int:
-    """Of the transaction that the producer has open there."""
+    """Return the start offset of the transaction that the producer has open in the partition."""
     producers = admin.describe_producers([topic_partition])[topic_partition].active_producers
     (found,) = [each for each in producers if each.producer_id == producer_id]
     return int(found.current_transaction_start_offset)

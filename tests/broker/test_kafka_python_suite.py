@@ -16,7 +16,7 @@ from tidelog.testing import Broker
 
 PASS_ON_APACHE = 49
 
-# What we do not pass, and why.
+# The tests that we do not pass, and why.
 EXCEPTIONS = {
     "test_admin_integration::test_create_describe_delete_acls": "there are no ACLs before there is authentication",
     "test_admin_integration::test_elect_leaders": "elections come with clusters of more than one broker",
@@ -28,8 +28,8 @@ EXPECTED_SKIPS = ("Compression libraries not installed", "Testing on external Ka
 
 @pytest.fixture
 def broker() -> Iterator[Broker]:
-    """As kafka-python starts Apache's: node 0, four partitions, sessions of less than Kafka's minimum, and an
-    advertised listener that is set, because one of the tests looks for it."""
+    """Run a node with the settings that kafka-python gives to Apache's: node 0, four partitions, a session timeout
+    below Kafka's minimum, and advertised listeners that are set, because one of the tests looks for them."""
     (port,) = held_ports(1)
     settings: dict[str, str | int] = {
         "node.id": 0,

@@ -1,4 +1,4 @@
-"""The pytest plugin as a user has it: by its entry point, in a run of pytest of its own."""
+"""The pytest plugin as a user gets it: through its entry point, in a pytest run of its own."""
 
 import subprocess
 import sys

@@ -26,7 +26,7 @@ class World(Protocol):
     entropy: Entropy
 
     def wait_for(self, *tickets: Ticket) -> list[Completion]:
-        """Until all have completed; in the order they did."""
+        """Wait until all the tickets have completed; return their completions, in the order in which they came."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Housekeeping, in processes and in the simulation: jobs begin, say how far they are, and end exactly once."""
+"""Housekeeping, in processes and in the simulation: jobs begin, report their progress, and end exactly once."""
 
 import os
 import select
@@ -22,7 +22,7 @@ from tidelog.storage.cleaner.cleaning import clean_log
 from tidelog.storage.cleaner.job import CleanedSegment, CleanerSettings, CleaningJob, CleaningResult, SegmentFacts
 from tidelog.storage.segment.indexes import IndexSettings
 
-PATIENCE_S = 30.0  # so long only when something is broken
+PATIENCE_S = 30.0  # waited in full only when something is broken
 SETTINGS = CleanerSettings(1 << 12, 0.9, 512, IndexSettings(100, 1000), 1000, 0)
 
 
@@ -38,7 +38,7 @@ class World:
         return CleaningJob(self.root, segments, 0, end, 0, bytes(16), settings)
 
     def segment(self) -> SegmentFacts:
-        """One with a few records, as it lies on a disk."""
+        """Write a segment with a few records to disk; return its facts."""
         toy = ToyLog()
         for i in range(20):
             toy.data([(b"k%d" % (i % 2), b"v" * 40)])

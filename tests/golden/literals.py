@@ -24,7 +24,7 @@ from tidelog.protocol.stored import decode_prefixed, encode_prefixed
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[\[\]{}=]|[^\s\[\]{}=",]+')
 CARRIED = {"subscription": ConsumerProtocolSubscription, "assignment": ConsumerProtocolAssignment}
 CARRIED_VERSIONS = {"subscription": 3, "assignment": 0}
-# Which of them a field of bytes holds, by the field's name.
+# Which of these structs a field of bytes holds, by the field's name.
 CARRIED_IN = {
     "metadata": "subscription",
     "member_metadata": "subscription",
@@ -40,7 +40,7 @@ TopicIds = dict[str, Uuid]
 
 
 class Carried(NamedTuple):
-    """A struct that goes into a field of bytes."""
+    """A struct that is encoded into a field of bytes."""
 
     name: str
     fields: dict[str, Any]
@@ -89,7 +89,7 @@ def _scalar(token: str) -> Any:
 
 
 def build(cls: type[Any], fields: dict[str, Any], topic_ids: TopicIds) -> Any:
-    """A message. What is not given has its default, or nothing in it."""
+    """Build a message. A field that is not given gets its default, or an empty value."""
     declared = schema_of(cls).fields
     unknown = fields.keys() - {each.name for each in declared}
     assert not unknown, f"{cls.__name__} has no {sorted(unknown)}"
@@ -141,7 +141,7 @@ def _bytes(value: Any, topic_ids: TopicIds) -> bytes:
 
 
 def write_fields(message: Any) -> str:
-    """Everything that a message says, in the order of its declaration."""
+    """Return every field of a message as text, in the order of its declaration."""
     return " ".join(_written_fields(message))
 
 
@@ -191,5 +191,5 @@ def write_value(value: Any) -> str:
     if isinstance(value, str):
         return value if TEXT.fullmatch(value) and value not in ("null", "true", "false") else json.dumps(value)
     if isinstance(value, (bytes, memoryview)):
-        return bytes(value).hex()  # an id; whoever prints it knows its name
+        return bytes(value).hex()  # an id; the caller replaces it by its name
     return str(value)

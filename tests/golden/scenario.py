@@ -1,4 +1,4 @@
-"""A scenario: what happens, and below each event what came of it. README.md tells how it is written.
+"""A scenario: a list of events, and below each event its outcome. README.md tells how it is written.
 
 The whole file is made anew from its events and compared. With TIDELOG_UPDATE_GOLDEN=1 it is written back instead: then
 read the difference as you would read code.
@@ -36,7 +36,7 @@ INTERNAL = {"MarkersWritten": MarkersWritten, "TransactionMarker": TransactionMa
 
 @dataclass
 class Asked:
-    """One request of a client, and its answer when it comes."""
+    """One request of a client, and the answer once it has come."""
 
     client: str
     api: str
@@ -45,14 +45,14 @@ class Asked:
 
 
 class Run:
-    """Carries out events, and says what came of each."""
+    """A run of one scenario: it carries out events, and tells the outcome of each."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
         self._settings: dict[str, str] = {}
         self._transaction_version = 2
         self._world: World | None = None
-        self._names: dict[str, str] = {}  # what ids are called in the text
+        self._names: dict[str, str] = {}  # what each random id is called in the text
         self._topic_ids: TopicIds = {}
         self._topics_made = 0
         self._asked: list[Asked] = []
@@ -93,7 +93,7 @@ class Run:
         carry_out[word](rest.strip())
         return self._came() if self._world is not None else []
 
-    # Before anything happens
+    # Setup, before the first event
 
     def _config(self, rest: str) -> None:
         assert self._world is None, "settings come first"
@@ -152,7 +152,7 @@ class Run:
         self.world.turn()
 
     def _until(self, rest: str) -> Iterator[str]:
-        """A timer at a time, each with its own moment."""
+        """Move the clock forward, one timer at a time; yield the outcome of each timer at its own moment."""
         number, _, unit = rest.partition(" ")
         until_ms = int(number) * UNITS_MS[unit.strip() or "ms"]
         assert until_ms >= self.world.now_ms, "time does not go back"
@@ -182,7 +182,7 @@ class Run:
         request = CoordinatorRequest(message, asked.version, self.world.wall_ms, client, "/127.0.0.1")
         self.world.submit(request, asked.heard)
 
-    # What came of it
+    # Outcomes
 
     def _came(self) -> list[str]:
         log = self.world.log
@@ -201,7 +201,8 @@ class Run:
         return [self._named(line) for line in lines]
 
     def _log(self, rest: str) -> None:
-        """A record that was written before this coordinator's time, in the words in which it would be told."""
+        """Add a record that was in the log before this coordinator loaded it, in the words in which a scenario tells
+        records."""
         assert self._world is None, "what is in the log already comes first"
         name, _, parts = rest.partition(" ")
         key, _, value = parts.partition(" = ")
@@ -229,7 +230,7 @@ class Run:
         return [f"{head} {write_fields(seen)}"]
 
     def _name_member(self, client: str, member_id: str | None) -> None:
-        """The id that a client was given is called as the client is; a second one has a number."""
+        """Name the member id that a client was given after the client; a second id of the same client gets a number."""
         if not member_id or member_id in self._names or len(member_id) < 20:
             return
         before = sum(name.rstrip("0123456789") == f"${client}" for name in self._names.values())
@@ -245,7 +246,7 @@ class Run:
         return [self._named(f": {line}") for line in tree(self.world.machine.printed())]
 
     def check_replay(self) -> None:
-        """The records alone make the same durable state."""
+        """Check that replaying the records alone gives the same durable state."""
         world = self.world
         assert world.log.high_watermark == world.log.end_offset, "a scenario ends with everything committed"
         assert world.durable(world.replayed()) == world.durable(world.machine), (
@@ -278,7 +279,7 @@ def _internal(api: str, fields: dict[str, Any]) -> Any:
 
 
 def events_of(text: str) -> Iterator[tuple[str, str]]:
-    """Each line that is not output, as it stands, and joined with those that it continues on."""
+    """Yield each line that is not output: as it stands, and joined with the lines that continue it."""
     pending: list[str] = []
     for line in text.splitlines():
         if line.startswith(OUTPUT) and not pending:
@@ -292,7 +293,7 @@ def events_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def rewritten(path: Path) -> str:
-    """The file as this code would write it. AssertionError where the records do not replay to the same state."""
+    """Return the file as this code would write it. AssertionError when the records do not replay to the same state."""
     run = Run(path.parent.name)
     lines: list[str] = []
     for as_it_stands, event in events_of(path.read_text()):

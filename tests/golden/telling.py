@@ -1,4 +1,4 @@
-"""What came of an event, as a scenario tells it: records, effects, the printed state."""
+"""The outcome of an event as a scenario tells it: records, effects, the printed state."""
 
 import re
 import textwrap
@@ -48,7 +48,7 @@ def _plain(value: Any) -> str:
 
 
 def tree(value: Any, key: str = "", indent: int = 0) -> Iterator[str]:
-    """Nested values, one a line where they are plain."""
+    """Yield the lines of a nested value; a plain value takes one line."""
     space = "  " * indent
     if isinstance(value, dict) and value:
         if key:

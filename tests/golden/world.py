@@ -24,7 +24,7 @@ MAX_RECORD_BYTES = 1_048_588
 
 
 class CountingEntropy:
-    """Ids that differ from each other, and are the same in every run."""
+    """A source of ids that differ from each other and are the same in every run."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -39,7 +39,8 @@ class CountingEntropy:
 
 
 class MemoryLog:
-    """What is committed has been through the codec: the replay of it loses what the bytes do not say."""
+    """A log in memory. Its committed records have been through the codec, so a replay loses whatever the bytes do not
+    say."""
 
     def __init__(self, types: RecordTypesById) -> None:
         self._types = types
@@ -84,7 +85,7 @@ class MemoryLog:
 
 
 class World:
-    """One coordinator and its time. What it says is collected in `heard`."""
+    """One coordinator and its clock. Everything that the coordinator says is collected in `heard`."""
 
     def __init__(self, kind: str, settings: dict[str, str], transaction_version: int, loaded: list[Record]) -> None:
         self.kind = kind
@@ -139,7 +140,7 @@ class World:
         self.turn()
 
     def reload(self) -> None:
-        """The leadership goes and comes back: what was not committed is lost, and so is all that is volatile."""
+        """Resign the leadership and gain it again: uncommitted records are lost, and so is all volatile state."""
         if not self.driver.is_idle:
             self.driver.drop()
         self.log.fails = False
@@ -152,7 +153,7 @@ class World:
         self.turn()
 
     def turn(self) -> None:
-        """As many as there is something to do now."""
+        """Run turns of the driver until nothing is left to do at the present time."""
         if self.is_loading:
             return
         self.driver.turn(self.now_ms, self.wall_ms, lambda: False)
@@ -171,7 +172,7 @@ class World:
         self.turn()
 
     def durable(self, machine: Any) -> dict[str, Any]:
-        """What a replay must bring back, out of all that is printed."""
+        """Return the part of the printed state that a replay must bring back."""
         if self.kind == "transaction":
             found: dict[str, Any] = machine.durable()
             return found

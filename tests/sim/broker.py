@@ -47,7 +47,8 @@ def marker(timestamp: int, producer_id: int, epoch: int, committed: bool) -> byt
 
 
 def contents(log: Log, start: int | None = None) -> list[tuple[int, bytes | None]]:
-    """Every record from the log's start (or `start`) to its end, read as a follower would; checksums checked."""
+    """Return every record from the log's start (or `start`) to its end, read as a follower would; checksums are
+    checked."""
     offset = log.log_start_offset if start is None else start
     found: list[tuple[int, bytes | None]] = []
     while offset < log.log_end_offset:
@@ -64,7 +65,7 @@ def contents(log: Log, start: int | None = None) -> list[tuple[int, bytes | None
 
 
 class Broker:
-    """One process. After `fs.kill` or `fs.lose_power`, make another one on the same machine."""
+    """The broker of one process. After `fs.kill` or `fs.lose_power`, make another one on the same machine."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class Broker:
         self.epoch = 0
         self.logs = Logs(LogContext(Descriptors(fs, 16)), paths, lambda _topic: config, reserved_bytes)
         self.progress = LoadProgress(0)
-        self.flushes_new = True  # a log that never was flushed does not roll, and most tests want it to
+        self.flushes_new = True  # flush new logs: one that never was flushed does not roll, and most tests want it to
 
     @property
     def now(self) -> int:
@@ -94,7 +95,7 @@ class Broker:
         is_known = self.logs.get(partition) is not None
         log = self.logs.create(partition, TOPIC_ID, self.now)
         if log is ErrorCode.KAFKA_STORAGE_ERROR:
-            creation = self.logs.begin_create({partition: TOPIC_ID}, self.now)  # once its name is free
+            creation = self.logs.begin_create({partition: TOPIC_ID}, self.now)  # goes on once the name is free
             self.settle()
             log = creation.outcomes[partition]
         assert isinstance(log, Log), log
@@ -111,7 +112,7 @@ class Broker:
         self.logs.commit([self.log(each) for each in partitions or (T0,)], self.now)
 
     def produce(self, values: Sequence[bytes], partition: TopicPartition = T0, **options: Any) -> Append | Refused:
-        """One batch in a turn of its own."""
+        """Append one batch in a turn of its own."""
         append = self.stage(batch_of(values, self.now, **options), partition)
         log = self.logs.get(partition)
         assert log is not None
@@ -125,7 +126,7 @@ class Broker:
         self.commit(partition)
 
     def settle(self) -> None:
-        """Let everything that was begun come to its end."""
+        """Run turns until everything that was begun has ended."""
         for _ in range(SETTLING_TURNS_MAX):
             if not self.logs.work(self.now) and not self.logs.is_flushing:
                 return

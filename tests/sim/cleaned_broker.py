@@ -42,7 +42,7 @@ class Stored(NamedTuple):
 
 
 class CleanedBroker(Broker):
-    """`config` may be changed for all topics at once with `set_config`."""
+    """A broker with its cleaner. `set_config` changes the configuration of all topics at once."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class CleanedBroker(Broker):
     # The loop
 
     def turn(self) -> None:
-        """One step of a worker, and a turn of the loop."""
+        """Run one step of a worker, and one turn of the loop."""
         self.housekeeping.step()
         self.cleaner.tick(self.now)
         self.logs.work(self.now)
@@ -89,7 +89,7 @@ class CleanedBroker(Broker):
             self.turn()
 
     def clean(self) -> None:
-        """Until there is nothing left that is due."""
+        """Run turns until the cleaner has nothing left that is due."""
         rests = 0
         for _ in range(TURNS_MAX):
             self.turn()
@@ -108,7 +108,7 @@ class CleanedBroker(Broker):
     # Records
 
     def put(self, rows: Sequence[Row], partition: TopicPartition = T0, **options: Any) -> int:
-        """One batch in a turn of its own, replicated everywhere at once; its first offset."""
+        """Append one batch in a turn of its own, replicated everywhere at once; return its base offset."""
         builder = BatchBuilder(options=BatchOptions(**options))
         for key, value in rows:
             builder.append(self.now, key, value)
@@ -121,12 +121,12 @@ class CleanedBroker(Broker):
         return append.first_offset
 
     def make_durable(self, *partitions: TopicPartition) -> None:
-        """What was appended is on disk, and so is word of it: from then on it may be cleaned."""
+        """Flush what was appended and write the checkpoint of it, after which it may be cleaned."""
         self.flush(*partitions)
         self.checkpoint()
 
     def fill(self, partition: TopicPartition = T0, keys: int = 3, batches: int = 12) -> None:
-        """Several closed segments of a few keys, and an active one; durable."""
+        """Write several closed segments of a few keys, and an active one; make them durable."""
         self.flush(partition)  # before that a new log does not roll
         for i in range(batches):
             self.put([(b"k%d" % (n % keys), b"%d.%d" % (i, n)) for n in (i, i + 1)], partition)
@@ -140,7 +140,7 @@ class CleanedBroker(Broker):
 
 
 def stored(log: Log) -> list[Stored]:
-    """Every record, checksums checked, read as a follower would."""
+    """Return every record, read as a follower would; checksums are checked."""
     found: list[Stored] = []
     offset = log.log_start_offset
     while offset < log.log_end_offset:
@@ -157,7 +157,7 @@ def stored(log: Log) -> list[Stored]:
 
 
 def latest(records: Iterable[Stored]) -> Mapping[bytes | None, bytes | None]:
-    """What a table of the log says: without the keys that were deleted."""
+    """Return the last value of each key, without the keys that were deleted."""
     table = {each.key: each.value for each in records}
     return {key: value for key, value in table.items() if value is not None}
 

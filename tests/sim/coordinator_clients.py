@@ -1,5 +1,5 @@
-"""Clients of a node's coordinators that never wait, and say a thing until they are answered: what they share, and those
-that commit offsets by themselves or read what is committed. What they are told goes into the ledger."""
+"""Clients of a node's coordinators that never block, and repeat a request until it is answered: what they share, and
+those that commit offsets without a member or read committed records. Every answer goes into the ledger."""
 
 import random
 from collections.abc import Callable
@@ -24,10 +24,10 @@ from tidelog.records.aborted import AbortedFilter, AbortedTransaction
 from tidelog.records.batch import batches
 from tidelog.sim.node_world import NodeWorld, SimClient
 
-PATIENCE_MS = 2_000  # then the connection is given up
+PATIENCE_MS = 2_000  # after this the connection is given up
 Heard: TypeAlias = Callable[[Any], None]
 
-# The same request may do later.
+# The same request may succeed later.
 RETRIABLE = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -44,14 +44,14 @@ RETRIABLE = (
 
 @dataclass
 class CoordinatorScene:
-    """What the clients share."""
+    """The state that the clients share."""
 
     world: NodeWorld
     ledger: CoordinatorLedger
     random: random.Random
     topic_partitions: list[Place]
-    owners: dict[tuple[str, Place], dict[Any, None]] = field(default_factory=dict)  # members that believe they are
-    is_calm: bool = False  # nobody dies, leaves or sleeps any more
+    owners: dict[tuple[str, Place], dict[Any, None]] = field(default_factory=dict)  # members that believe they own it
+    is_calm: bool = False  # no client dies, leaves or sleeps any more
     commits: int = 0
     lost_ms: int = -1  # when a power loss last took what was not synced
 
@@ -60,7 +60,7 @@ class CoordinatorScene:
         return self.world.clock.monotonic_ms()
 
     def group_machine(self, group: str) -> object | None:
-        """The machine that coordinates a group at the moment; None while none is loaded."""
+        """Return the machine that coordinates a group at the moment; None while none is loaded."""
         node = self.world.node
         shard = None if node is None else node.broker.coordinators.groups.shard_of(group)
         return None if shard is None else shard.machine
@@ -69,13 +69,13 @@ class CoordinatorScene:
         return self.random.random() < likelihood
 
     def next_commit(self, who: str) -> Committed:
-        """No two are the same."""
+        """Return an offset, leader epoch and metadata that no other commit has."""
         self.commits += 1
         return self.commits, self.commits % 7, f"{who}#{self.commits}"
 
 
 class CoordinatorClient:
-    """One connection at a time, and one request on it."""
+    """A client with one connection at a time, and one request on it."""
 
     def __init__(self, scene: CoordinatorScene, number: int) -> None:
         self.scene = scene
@@ -125,7 +125,7 @@ class CoordinatorClient:
 
 
 class Committer(CoordinatorClient):
-    """A group without members: it commits, and looks whether that is so."""
+    """A client of a group without members: it commits offsets, and checks that they are there."""
 
     def __init__(self, scene: CoordinatorScene, number: int) -> None:
         super().__init__(scene, number)
@@ -219,7 +219,7 @@ def offset_request(group: str, topic_partitions: list[Place], *, require_stable:
 
 
 class Reader(CoordinatorClient):
-    """Reads what is committed, one partition after the other, from the beginning."""
+    """A client that reads committed records, one partition after the other, from the beginning."""
 
     def __init__(self, scene: CoordinatorScene, number: int) -> None:
         super().__init__(scene, number)
@@ -255,7 +255,8 @@ class Reader(CoordinatorClient):
 
 
 def committed_records(data: Any) -> tuple[dict[int, bytes], int | None]:
-    """By offset, out of one partition of a Fetch response; and where to go on, None for nothing there."""
+    """Return the committed records of one partition in a Fetch response, by offset, and the offset to go on at; None if
+    there was no batch."""
     aborted = [AbortedTransaction(each.producer_id, each.first_offset) for each in data.aborted_transactions or []]
     hidden = AbortedFilter(aborted)
     found: dict[int, bytes] = {}

@@ -1,11 +1,11 @@
-"""What clients were told by the coordinators of a node, and what they may hold it to after it died.
+"""The answers that clients got from a node's coordinators, and what the node has to keep of them after it died.
 
 - a committed offset that was acknowledged is there, with its leader epoch and metadata, unless a later one is; what was
   not answered may be there instead; "no offset" is no answer once there is one
 - a transaction is all or nothing, over its partitions and its offsets: committed if its commit was acknowledged,
   aborted if its abort was, or if nobody ever asked for the commit; either, but the same everywhere, if nobody was
   answered
-- who reads committed sees each record of a committed transaction once, in order, and none of another
+- a read_committed reader sees each record of a committed transaction once, in order, and none of another
 - a partition has one owner at a time, as long as its owner is heard of; commits of former owners are refused
 
 After a power loss without `flush.messages=1` (`forgive`) each log may have lost its end, one more than another: an
@@ -31,11 +31,11 @@ class Acknowledged:
 
 @dataclass
 class Commits:
-    """Of one group, for one partition."""
+    """The commits of one group for one partition."""
 
-    history: dict[Committed, None] = field(default_factory=dict)  # ever sent
-    last: list[Acknowledged] = field(default_factory=list)  # one, or several that overlapped
-    unsure: dict[Committed, None] = field(default_factory=dict)  # not answered: each may be so, or come to be
+    history: dict[Committed, None] = field(default_factory=dict)  # every commit that was ever sent
+    last: list[Acknowledged] = field(default_factory=list)  # the last acknowledged, or several that overlapped
+    unsure: dict[Committed, None] = field(default_factory=dict)  # not answered: each may have taken effect, or may yet
     may_be_none: bool = True
 
     def send(self, value: Committed) -> None:
@@ -61,7 +61,7 @@ class Commits:
             assert found in possible, f"{found} is none of {possible}"
 
     def settle(self, found: Committed | None) -> None:
-        """Read from a node that was started anew: nothing from before is on its way any more."""
+        """See a value read from a node that was started anew, which no earlier request can reach any more."""
         self.see(found)
         self.unsure.clear()
         if found is not None:
@@ -70,7 +70,7 @@ class Commits:
             self.may_be_none = False
 
     def forgive(self) -> None:
-        """The power failed and nothing was synced: it may have gone back to whatever it was, or to nothing."""
+        """Accept any state: the power failed and nothing was synced, so the offset may be any former one, or none."""
         self.unsure, self.last, self.may_be_none = dict(self.history), [], True
 
 
@@ -78,19 +78,19 @@ class Commits:
 class Transaction:
     producer: str
     number: int
-    values: dict[Place, list[bytes]] = field(default_factory=dict)  # all of them acknowledged
+    values: dict[Place, list[bytes]] = field(default_factory=dict)  # acknowledged records
     offsets: bool = False  # the group's offset was set to `number` in it
     asked_to_commit: bool = False
-    outcome: bool | None = None  # that the client was told
+    outcome: bool | None = None  # the outcome that the client was told
     is_forgiven: bool = False
 
     def see(self) -> None:
-        """By a reader of what is committed."""
+        """Check that a read_committed reader may see a record of this transaction."""
         assert self.is_forgiven or self.asked_to_commit, f"{self} was never committed, and its records are seen"
         assert self.is_forgiven or self.outcome is not False, f"{self} was aborted, and its records are seen"
 
     def check(self, found: dict[Place, list[bytes]]) -> bool:
-        """`found` is all that there is of it. Whether it was committed."""
+        """Check `found`, all the records of this transaction that are seen; return whether it was committed."""
         if self.is_forgiven:
             return bool(found)
         if found:
@@ -106,8 +106,8 @@ class CoordinatorLedger:
     commits: dict[tuple[str, Place], Commits] = field(default_factory=dict)  # by group
     transactions: dict[tuple[str, int], Transaction] = field(default_factory=dict)  # by id and number
     last_stable_offsets: dict[Place, int] = field(default_factory=dict)
-    read: dict[tuple[Place, int], bytes] = field(default_factory=dict)  # by offset, by readers of what is committed
-    is_forgiven: bool = False  # once, for ever: a log may have lost the marker of a transaction that is over
+    read: dict[tuple[Place, int], bytes] = field(default_factory=dict)  # by offset, as read_committed readers saw it
+    is_forgiven: bool = False  # never reset: a log may have lost the marker of a transaction that is over
 
     def of(self, group: str, topic_partition: Place) -> Commits:
         return self.commits.setdefault((group, topic_partition), Commits())
@@ -138,7 +138,7 @@ class CoordinatorLedger:
         self.read.clear()
 
     def check(self, found: dict[Place, list[bytes]], offsets: dict[str, int]) -> None:
-        """`found` is all that is committed, in order; `offsets` what the producers' groups have."""
+        """Check `found`, all committed records in order, and `offsets`, those of the producers' groups."""
         by_transaction: dict[tuple[str, int], dict[Place, list[bytes]]] = {}
         for topic_partition, values in found.items():
             check_order(values)
@@ -162,7 +162,7 @@ def key_of(value: bytes) -> tuple[str, int]:
 
 
 def check_order(values: list[bytes]) -> None:
-    """Each once, and in the order in which its producer wrote it."""
+    """Check that each record is there once, in the order in which its producer wrote it."""
     last: dict[str, tuple[int, int]] = {}
     for value in values:
         producer, number, index = value.decode().split(":")

@@ -1,5 +1,5 @@
 """The life of a node under a seed whose coordinators are busy: groups of all kinds, offsets, transactions; faults of
-disk and network, deaths, and what is left at the end. See `coordinator_ledger` for what has to hold."""
+disk and network, deaths, and the checks at the end. See `coordinator_ledger` for what has to hold."""
 
 import random
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ OVERRIDES = {
     "log.segment.delete.delay.ms": "50",
     "log.cleaner.backoff.ms": "100",
 }
-# So small that there is always something to clean.
+# Segments so small that there is always something to clean.
 INTERNAL = {
     "cleanup.policy": "compact",
     "internal.segment.bytes": "2000",
@@ -61,7 +61,8 @@ INTERNAL = {
 
 @dataclass
 class Plan:
-    """What may happen in a world. Without `syncs_everything` a power loss takes what it likes, and is forgiven."""
+    """The events that may happen in a world. Without `syncs_everything` a power loss takes what it likes, and is
+    forgiven."""
 
     syncs_everything: bool
     loses_power: bool = True
@@ -138,8 +139,9 @@ class CoordinatorLife:
         self.world.clock.advance(1)
 
     def _fall(self) -> None:
-        """Disks that fail are what a machine is rebooted for. A process that is only started again reads from the page
-        cache what a failed sync has not brought to the disk, and nobody can tell: no log promises anything then."""
+        """Lose power, or kill the process, and repair the disk. A machine whose disk failed has to be rebooted: a
+        process that is only restarted reads from the page cache what a failed sync never wrote, and nobody can tell, so
+        no log promises anything then."""
         if self.plan.loses_power:
             self._lose_power()
         else:
@@ -152,7 +154,7 @@ class CoordinatorLife:
             self.ledger.forgive()
             self.scene.lost_ms = self.scene.now_ms
             for transactor in self.transactors:
-                transactor.said.clear()  # epochs may be handed out again: what was said in them is fenced no more
+                transactor.said.clear()  # epochs may be given out again, so old requests in them are no longer fenced
 
     def _has_failed_sync(self) -> bool:
         return any(rule.op is Op.SYNC and not rule.times for rule in self._disk().faults.rules)
@@ -174,7 +176,8 @@ class CoordinatorLife:
             self._drop_coordinator()
 
     def _drop_coordinator(self) -> None:
-        """As after a write that failed: who waits is sent away, and the log is loaded again."""
+        """Drop a family's coordinators as a failed write does: waiting requests are refused, and the log is loaded
+        again."""
         coordinators = self.world.running.broker.coordinators
         families: list[Any] = [coordinators.groups, coordinators.transactions]
         family = self.random.choice(families)
@@ -192,7 +195,7 @@ class CoordinatorLife:
         self._disk().settings.sync_ms_max = 10
 
     def end(self) -> None:
-        """One way or another; the disk works again afterwards."""
+        """End the node in one of several ways; repair the disk afterwards."""
         ways = ["kill", "kill", "stop"] + (["power"] * 3 if self.plan.loses_power else [])
         way = self.random.choice(ways)
         if way == "power" or self._has_failed_sync():
@@ -209,10 +212,10 @@ class CoordinatorLife:
             return False
         return True
 
-    # Looking
+    # Checks
 
     def check(self) -> None:
-        """The node has started anew, nothing is disturbed, and nobody has said anything yet."""
+        """Check everything after the node has started anew, before faults and requests begin."""
         self.world.wait_for(lambda: are_loaded(self.world) or None)
         self.validated += validate_state(self.world)
         assert check_epochs(self.world) > 0
@@ -227,7 +230,7 @@ class CoordinatorLife:
         self._check_transactions()
 
     def come_to_rest(self) -> None:
-        """Whoever is there does as it is told, until everybody has what is its own."""
+        """Let all clients follow their answers until every partition has its owner."""
         self.heal()
         self.scene.is_calm, self.world.clock.look_ns = True, 0
         for client in [*self.clients, *(each for changing in self.members for each in getattr(changing, "kinds", []))]:
@@ -245,7 +248,7 @@ class CoordinatorLife:
         assert bugs == (0, 0)
 
     def _check_transactions(self) -> None:
-        """Those that are open come to an end by their timeout."""
+        """Wait until the timeout has ended open transactions, and check all of them."""
         self.world.run(TIMEOUT_MS + 300)
         client = self.world.client()
         for transactor in self.transactors:

@@ -1,4 +1,4 @@
-"""What every coordinator of a node believes, against what its log says: a fresh replay has to come to the same."""
+"""The state of every coordinator of a node against its log: a fresh replay has to give the same state."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,14 +14,14 @@ from tidelog.storage.log.reading import LogRead
 
 
 class Rereading(Loading):
-    """Of the whole log in one go: outside of a turn, waiting for the disk hurts nobody."""
+    """A load of the whole log in one go: outside of a turn, waiting for the disk harms nobody."""
 
     def _begin_warm(self, _found: LogRead) -> bool:
         return False
 
 
 def durable(machine: Any) -> dict[str, Any]:
-    """What a replay must bring back, out of all that is printed."""
+    """Return the part of the printed state that a replay must bring back."""
     if isinstance(machine, TransactionCoordinator):
         return machine.durable()
     printed = machine.printed()
@@ -40,14 +40,16 @@ def shards_of(world: NodeWorld) -> list[CoordinatorShard[Any]]:
 
 
 def validate_state(world: NodeWorld) -> int:
-    """How many could be compared: those that are active, with everything committed."""
+    """Compare each active coordinator, if all its records are committed, with a fresh replay; return how many were
+    compared."""
     with _sound_disks(world):
         return _validate_state(world)
 
 
 @contextmanager
 def _sound_disks(world: NodeWorld) -> Iterator[None]:
-    """The comparison reads, and must not be what a fault was meant for."""
+    """Suspend the disks' faults, since the comparison reads, and must not use up a fault that was meant for the
+    node."""
     all_faults = [disk.faults for disk in world.fs._mounts.disks.values()]
     kept = [faults.rules for faults in all_faults]
     for faults in all_faults:
@@ -62,7 +64,7 @@ def _validate_state(world: NodeWorld) -> int:
     for shard in shards_of(world):
         log = shard.partition.log
         is_written = shard.log.end_offset == log.log_end_offset
-        # What the last turn decided and had no time to write is staged: it must be in line for the next.
+        # Records that the last turn had no time to write are staged: their shard must be in line for the next turn.
         assert is_written or shard.machine is None or _is_in_line(world, shard), f"{log} forgets what is staged"
         is_settled = is_written and log.high_watermark == log.log_end_offset and not log.is_unsettled
         if shard.machine is None or shard.replicated.has_work or not is_settled:
@@ -81,15 +83,15 @@ def _is_in_line(world: NodeWorld, shard: CoordinatorShard[Any]) -> bool:
 
 
 def are_loaded(world: NodeWorld) -> bool:
-    """Every partition of both topics has its coordinator at work."""
+    """Tell whether every partition of both topics has an active coordinator."""
     coordinators = world.running.broker.coordinators
     families: list[Any] = [coordinators.groups, coordinators.transactions]
     return all(len(family.machines()) == family.partition_count for family in families)
 
 
 def check_epochs(world: NodeWorld) -> int:
-    """Leader epochs never go back in a log, nor behind it in the metadata: recovery would take that for the remains of
-    a truncation, and cut off what was acknowledged. How many batches were looked at."""
+    """Check that leader epochs never go back in a log and are never ahead of the metadata's: recovery would take that
+    for the remains of a truncation, and cut off acknowledged records. Return how many batches were checked."""
     seen = 0
     for topic_partition, partition in world.running.broker.hosted.by_topic_partition.items():
         segments = list(partition.log.segments)

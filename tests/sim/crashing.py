@@ -1,4 +1,4 @@
-"""Ends of the world, one after every operation, for tests that cut a scenario or a recovery wherever it can be cut.
+"""Crashes after every operation, for tests that cut a scenario or a recovery wherever it can be cut.
 
 A machine can be copied (`copy.deepcopy`), so that one crashed disk is recovered again and again, each time cut
 somewhere else.
@@ -18,7 +18,7 @@ LOGS = "/disk/logs"
 
 
 def cut_short(fs: SimFileSystem, run: Callable[[], object], operations: int, *, by_power: bool) -> bool:
-    """Whether the world ended: after so many operations of `run`. Then the machine is down."""
+    """Run `run` and crash after that many operations; return whether it came to that. If so, the machine is down."""
     trace = fs.trace
     assert isinstance(trace, CrashingTrace)
     trace.crash_at = trace.count + operations
@@ -41,7 +41,7 @@ def end(fs: SimFileSystem, *, by_power: bool) -> None:
 
 
 def facts(log: Log) -> dict[str, object]:
-    """Everything about a log that a recovery decides."""
+    """Return everything about a log that a recovery decides."""
     return {
         "offsets": (log.log_start_offset, log.log_end_offset, log.high_watermark, log.last_stable_offset),
         "recovery point": log.flush.recovery_point,
@@ -54,6 +54,7 @@ def facts(log: Log) -> dict[str, object]:
 
 
 def problems(fs: SimFileSystem) -> list[str]:
-    """What `log verify` finds wrong; but for the identity of the directory, which nobody gave it."""
+    """Return what `log verify` finds wrong, apart from the missing identity of the directory, which no test gives
+    it."""
     found = verify_directory(fs, LOGS, VerifyOptions(check_records=True))
     return [str(each) for each in found if isinstance(each, Finding) and "meta.properties" not in each.path]

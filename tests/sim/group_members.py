@@ -1,8 +1,8 @@
-"""Members of groups on a simulated node, of both protocols: they join, do as they are told, commit what they own, and
-now and then leave, die, or speak as who they were before.
+"""Members of groups on a simulated node, of both protocols: they join, do as they are told, commit for the partitions
+they own, and now and then leave, die, or send a request under an old identity.
 
-A member owns what it was told last and has not been told to give up. Two may believe that they own a partition only
-while one of them has not been heard of for a session: `claim` holds the node to that.
+A member owns the partitions that it was told last and has not been told to give up. Two may believe that they own a
+partition only while one of them has not been heard of for a session: `claim` holds the node to that.
 """
 
 from collections.abc import Callable
@@ -21,16 +21,16 @@ from tidelog.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequ
 from tidelog.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from tidelog.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
-SESSION_MS = 1_500  # and as long for a rebalance
+SESSION_MS = 1_500  # also the rebalance timeout
 BEAT_MS = 100
-# Join as somebody new, with nothing.
+# After these a member joins as a new one, with nothing.
 FORGOTTEN = (
     ErrorCode.UNKNOWN_MEMBER_ID,
     ErrorCode.FENCED_MEMBER_EPOCH,
     ErrorCode.FENCED_INSTANCE_ID,
     ErrorCode.GROUP_ID_NOT_FOUND,
 )
-# A commit of somebody who is no member any more, or not at this epoch.
+# The answers to a commit of a client that is no member any more, or not in this epoch.
 REFUSED = (
     *FORGOTTEN,
     ErrorCode.ILLEGAL_GENERATION,
@@ -41,9 +41,9 @@ Who = tuple[str, int, int]  # member id, generation or epoch, and since when
 
 
 class Member(CoordinatorClient):
-    """What both kinds have in common: who they are, what they own, commits."""
+    """A member of either kind: its identity, the partitions that it owns, its commits."""
 
-    unrest = 0.004  # how likely it leaves or dies, whenever it could say something
+    unrest = 0.004  # the chance to leave or die at each step
     commits = 0.4
 
     def __init__(self, scene: CoordinatorScene, number: int, group: str, instance_id: str | None = None) -> None:
@@ -52,10 +52,10 @@ class Member(CoordinatorClient):
         self.instance_id = instance_id
         self.member_id = ""
         self.epoch = -1
-        self.since_ms = 0  # of the epoch
+        self.since_ms = 0  # when it heard of its epoch
         self.owned: dict[Place, None] = {}
-        self.confirmed_ms = 0  # when it said what was last answered well
-        self.past: list[tuple[Who, Place]] = []  # who it was when it owned something
+        self.confirmed_ms = 0  # when it sent the last request that was answered without error
+        self.past: list[tuple[Who, Place]] = []  # its identity when it owned the partition
         self.refused = 0  # commits
         self._beat_ms = 0
 
@@ -63,7 +63,7 @@ class Member(CoordinatorClient):
     def who(self) -> str:
         return f"{self.member_id or self.number}@{self.epoch}"
 
-    # What it owns
+    # Ownership
 
     def claim(self, topic_partitions: list[Place]) -> None:
         self.release([topic_partition for topic_partition in self.owned if topic_partition not in topic_partitions])
@@ -108,7 +108,7 @@ class Member(CoordinatorClient):
         self.pause(2 * SESSION_MS)
 
     def _sleep(self) -> None:
-        """It comes back as who it was, and may not be that any more."""
+        """Send nothing for a while. It wakes with its old identity, which may be fenced by then."""
         self.wakes_ms = self.scene.now_ms + self.scene.random.choice([SESSION_MS // 2, 2 * SESSION_MS])
 
     def _commit(self, who: Who, topic_partition: Place) -> None:
@@ -123,7 +123,7 @@ class Member(CoordinatorClient):
         def answered(answer: Any) -> None:
             code = ErrorCode(answer.topics[0].partitions[0].error_code)
             if code is ErrorCode.NONE:
-                # An epoch that was heard of before a power loss may be the member's again: it is as good as new.
+                # After a power loss the coordinator may give out the same epoch again, so it counts from now on.
                 known_ms = since_ms if since_ms > self.scene.lost_ms else self.scene.now_ms
                 commits.acknowledge(Acknowledged(value, sent_ms, self.scene.now_ms, member_id, epoch, known_ms))
             elif code in REFUSED:
@@ -146,12 +146,12 @@ class Member(CoordinatorClient):
 
 
 class ConsumerMember(Member):
-    """KIP-848."""
+    """A member of the KIP-848 protocol."""
 
     def __init__(self, scene: CoordinatorScene, number: int, group: str, instance_id: str | None = None) -> None:
         super().__init__(scene, number, group, instance_id)
         self.lives = 0
-        self._is_heard = False  # the last request was answered: only what has changed need be said
+        self._is_heard = False  # the last request was answered, so the next one need only carry changes
 
     @property
     def is_settled(self) -> bool:
@@ -200,7 +200,7 @@ class ConsumerMember(Member):
                 is_changed = told != list(self.owned)
                 self.claim(told)
                 if is_changed:
-                    self._beat_ms = 0  # says so at once
+                    self._beat_ms = 0  # it reports the change at once
         elif code in FORGOTTEN:
             self.forget()
         else:
@@ -216,12 +216,13 @@ class ConsumerMember(Member):
 
 
 class ClassicMember(Member):
-    """Eager: it gives everything up before it joins again. As leader it deals out the partitions in turn."""
+    """An eager classic member: it gives everything up before it joins again. As leader it deals out the partitions in
+    turn."""
 
     def __init__(self, scene: CoordinatorScene, number: int, group: str, instance_id: str | None = None) -> None:
         super().__init__(scene, number, group, instance_id)
         self.is_to_join = True
-        self._deal: dict[str, list[Place]] | None = None  # joined; None: and synced
+        self._deal: dict[str, list[Place]] | None = None  # what the leader will assign; None: it has synced
 
     @property
     def is_settled(self) -> bool:
@@ -329,7 +330,7 @@ class ClassicMember(Member):
 
 
 class ChangingMember(CoordinatorClient):
-    """Of one protocol in one life, of the other in the next: a group that is being upgraded, or downgraded."""
+    """A member that may change its protocol from one life to the next: its group is being upgraded, or downgraded."""
 
     def __init__(self, scene: CoordinatorScene, number: int, group: str) -> None:
         super().__init__(scene, number)

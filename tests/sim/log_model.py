@@ -1,4 +1,4 @@
-"""What a crash may leave of a log, and what not: the durability contract as an oracle (ADR 0008).
+"""The oracle of the durability contract (ADR 0008): what a crash may and may not leave of a log.
 
     power                 what lies below the recovery point of that moment is there, record for record
     death of the process  so is everything that was committed
@@ -24,8 +24,8 @@ from tidelog.storage.log.reading import FetchIsolation, read
 
 @dataclass
 class PendingCut:
-    operation: Operation | None  # None: being begun
-    starts: tuple[int, int, int]  # of the log when it was begun, of its first segment, and where it is cut
+    operation: Operation | None  # None: not begun yet
+    starts: tuple[int, int, int]  # the log's start when it was begun, its first segment's, and where it is cut
 
     @property
     def is_under_way(self) -> bool:
@@ -34,19 +34,19 @@ class PendingCut:
 
 @dataclass
 class Model:
-    """What one partition was told, and everything that ever stood at an offset."""
+    """The answers that one partition gave, and every record that ever stood at an offset."""
 
     topic_id: Uuid
     committed: list[tuple[int, bytes]] = field(default_factory=list)
     ever: dict[int, list[bytes]] = field(default_factory=dict)
     sequence: int = 0
-    starts: dict[int, None] = field(default_factory=lambda: {0: None})  # where it ever started
+    starts: dict[int, None] = field(default_factory=lambda: {0: None})  # every start that it ever had
     cuts: list[PendingCut] = field(default_factory=list)
-    departure: Operation | None = None  # it was deleted, and is gone for good once this is done
-    claims: "Claims | None" = None  # when it was deleted
+    departure: Operation | None = None  # set when it was deleted; it is gone for good once this is done
+    claims: "Claims | None" = None  # what it promised when it was deleted
 
     def note(self, log: Log) -> None:
-        """Of every turn."""
+        """Note where the log starts, and forget the cuts that are done. Called in every turn."""
         self.starts[log.log_start_offset] = None
         self.cuts = [cut for cut in self.cuts if cut.is_under_way]
 
@@ -58,12 +58,12 @@ class Model:
 
 @dataclass
 class Claims:
-    """What a log says of itself at the moment of the crash."""
+    """The promises of a log at the moment of the crash."""
 
     recovery_point: int
     log_start: int
     written_start: int
-    is_named: bool  # durably
+    is_named: bool  # its name is durable
 
     @classmethod
     def of(cls, log: Log, directory: LogDirectory) -> "Claims":
@@ -72,7 +72,8 @@ class Claims:
 
 
 def check_partition(log: Log | None, history: list[Model], claims: Claims | None, by_power: bool) -> None:
-    """`history`: the topics that had this name, the last one perhaps still; `claims` are of that one."""
+    """Check a partition after a crash. `history` has the topics that had this name; the last one may still have it, and
+    `claims` are of that one."""
     if log is None:
         assert claims is None or (by_power and not claims.is_named), "a partition is lost"
         return
@@ -117,7 +118,7 @@ def check_start(log: Log, model: Model, claims: Claims) -> None:
 
 
 def check_indexes(log: Log) -> None:
-    """Every single offset is found in its batch, and every time."""
+    """Check that every offset is found in its batch, and that the time index is sound."""
     for offset in range(log.log_start_offset, log.log_end_offset):
         answer = read(log, offset, 1, FetchIsolation.LOG_END)
         assert answer.segment is not None

@@ -1,5 +1,5 @@
 """One voter on a simulated machine: quorum, metadata log, image, and a small machine instead of the controller, which
-keeps settings in a MetadataDraft. As the tests talk about it: submit, settle, restart, look."""
+keeps settings in a MetadataDraft. Tests submit requests, settle, restart, and look at the state."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
@@ -100,7 +100,7 @@ def format_node(fs: SimFileSystem, clock: SimClock, *, standalone: bool = False)
 
 
 class MetadataNode:
-    """One process. After `fs.kill` or `fs.lose_power`, make another one on the same machine."""
+    """The voter of one process. After `fs.kill` or `fs.lose_power`, make another one on the same machine."""
 
     def __init__(
         self,
@@ -127,7 +127,8 @@ class MetadataNode:
         self.follower = ImageFollower(self.log, self.loaded.history, self.now)
 
     def _activation(self, machine: Settings, _now_ms: int) -> Answer:
-        """As the controller's: a transaction that was left open is aborted, a new cluster gets its first records."""
+        """Return the first records of a new leader, like the controller: a transaction that was left open is aborted,
+        and a new cluster gets its bootstrap records."""
         abort = [(AbortTransactionRecord(), 0)] if machine.draft.in_transaction else []
         first = [] if machine.draft.metadata_version else read_bootstrap(self.fs, LOG_DIR)
         return Answer([*abort, *first], None)
@@ -143,7 +144,7 @@ class MetadataNode:
         return machine
 
     def start(self) -> "MetadataNode":
-        """From here on nothing waits for the disk."""
+        """Start the quorum and let it settle. From here on any wait for the disk is an error."""
         self.fs.forbids_waits = True
         self.quorum.start(self.loaded.election, self.now, self.clock.wall_ms())
         self.settle()
@@ -157,7 +158,7 @@ class MetadataNode:
         self.follower.snapshot_if_due(self.now, wall_ms)
 
     def settle(self) -> None:
-        """Turns until nothing is left to do, but for what waits for its time."""
+        """Run turns until nothing is left to do, except what waits for its time."""
         while True:
             self.turn()
             due_ms = self.fs.next_completion_ms()
@@ -167,7 +168,7 @@ class MetadataNode:
                 return
 
     def submit(self, request: Any) -> list[Any]:
-        """The answer appears in the list."""
+        """Submit a request; return the list in which its answer will appear."""
         answers: list[Any] = []
         self.machine.submit(self.now, request, answers.append)
         return answers

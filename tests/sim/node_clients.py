@@ -1,5 +1,5 @@
-"""Clients of a simulated node that never wait: each says one thing at a time, hears the answer whenever it comes, and
-connects anew when its connection ends. What they are told goes into the ledger."""
+"""Clients of a simulated node that never block: each sends one request at a time, takes the answer whenever it comes,
+and connects anew when its connection ends. Every answer goes into the ledger."""
 
 import random
 from collections.abc import Callable
@@ -35,7 +35,7 @@ from tidelog.records.batch import batches
 from tidelog.records.builder import BatchBuilder, BatchOptions
 from tidelog.sim.node_world import NodeWorld, SimClient
 
-PATIENCE_MS = 3_000  # then the connection is given up
+PATIENCE_MS = 3_000  # after this the connection is given up
 TOPIC = 2  # a config resource's type
 SET = 0
 NOT_SET = ""
@@ -46,13 +46,13 @@ Heard = Callable[[Any], None]
 
 @dataclass
 class Scene:
-    """What the clients share."""
+    """The state that the clients share."""
 
     world: NodeWorld
     ledger: Ledger
     random: random.Random
     directories: tuple[str, ...]
-    heavy_chance: float = 0.0  # of a batch that takes longer than a turn, where the topics are compressed
+    heavy_chance: float = 0.0  # the chance of a batch that takes longer than a turn, where the topics are compressed
 
     def key(self) -> bytes | None:
         return bytes(HEAVY_BYTES) if self.heavy_chance and self.random.random() < self.heavy_chance else None
@@ -106,7 +106,7 @@ class Client:
 
 
 class Producer(Client):
-    """Without ids: what is not answered may be there or not, and is not sent again."""
+    """A producer without a producer id: a batch that is not answered may be there or not, and is not sent again."""
 
     sent = 0
 
@@ -137,7 +137,7 @@ class Producer(Client):
 
 
 class IdempotentProducer(Client):
-    """One topic, and nothing new before the last is acknowledged: it is sent until it is."""
+    """A producer that writes to one topic, and sends each batch until it is acknowledged before it begins the next."""
 
     def __init__(self, scene: Scene, number: int) -> None:
         super().__init__(scene, number)
@@ -187,7 +187,7 @@ class IdempotentProducer(Client):
 
 
 class Consumer(Client):
-    """From the beginning of a topic to its end, and then of another."""
+    """A consumer that reads a topic from beginning to end, and then another."""
 
     def __init__(self, scene: Scene, number: int) -> None:
         super().__init__(scene, number)
@@ -210,7 +210,7 @@ class Consumer(Client):
             self.ask(request, 13, lambda answer: self._answered(answer, least))
 
     def _found(self, answer: Any) -> None:
-        """Its beginning has moved past where we were; or had, before the node died."""
+        """Go on at the log start offset, which has moved past the consumer's offset, or had before the node died."""
         self._is_lost = False
         data = answer.topics[0].partitions[0]
         if data.error_code != ErrorCode.NONE or self.scene.ledger.topics.get(self._topic) != self._target:
@@ -238,7 +238,7 @@ class Consumer(Client):
 
 
 class Admin(Client):
-    """Makes, deletes, configures and moves topics; what it is told has to be so for good."""
+    """A client that creates, deletes, configures and moves topics; what was acknowledged to it has to stay so."""
 
     made = 0
 
@@ -256,7 +256,7 @@ class Admin(Client):
             self._move(self.scene.random.choice(topics)[0])
 
     def _create(self) -> None:
-        """Names come again: a topic of a name is not the last one of that name."""
+        """Create a topic under a name that earlier topics may have had."""
         ledger, name = self.scene.ledger, f"topic{self.made % 4}"
         self.made += 1
         if name in ledger.topics or name in ledger.unsure:
@@ -296,7 +296,7 @@ class Admin(Client):
         def answered(answer: Any) -> None:
             if answer.responses[0].error_code == ErrorCode.NONE:
                 values.remove(value)
-                values[0] = value  # one that was not answered may still be on its way
+                values[0] = value  # a change that was not answered may yet be made
 
         self.ask(IncrementalAlterConfigsRequest(resources=[resource], validate_only=False), 1, answered)
 

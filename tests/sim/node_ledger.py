@@ -1,4 +1,4 @@
-"""What clients were told by a node, and what they may hold it to after it died: the invariants of the data path.
+"""The answers that clients got from a node, and what it has to keep of them after it died: the data path's invariants.
 
 - what was acknowledged is at its offset; nothing is there that nobody sent, and nothing twice
 - a record that somebody has read stays the same, and the high watermark that somebody has seen never goes back
@@ -16,9 +16,9 @@ Replica = tuple[Uuid, int]  # topic id and partition
 
 @dataclass
 class PartitionLedger:
-    sent: dict[bytes, int] = field(default_factory=dict)  # to the producer that sent it
+    sent: dict[bytes, int] = field(default_factory=dict)  # value to the number of its producer
     acknowledged: dict[int, bytes] = field(default_factory=dict)  # by offset
-    read: dict[int, bytes] = field(default_factory=dict)  # by offset, by anybody
+    read: dict[int, bytes] = field(default_factory=dict)  # by offset, as any client read it
     high_watermark: int = 0
     deleted_to: int = 0  # the highest offset that DeleteRecords was asked for
 
@@ -33,7 +33,7 @@ class PartitionLedger:
         assert known == value, f"offset {offset} was read as {known!r}, and now as {value!r}"
 
     def see_high_watermark(self, high_watermark: int, least: int) -> None:
-        """`least` was known to somebody when it was asked for."""
+        """Note a high watermark that a client was told. `least` was already known when the client asked."""
         assert high_watermark >= least, f"the high watermark went back from {least} to {high_watermark}"
         self.high_watermark = max(self.high_watermark, high_watermark)
 
@@ -41,7 +41,7 @@ class PartitionLedger:
         self.acknowledged, self.read, self.high_watermark = {}, {}, 0
 
     def check(self, found: dict[int, bytes], log_start_offset: int) -> None:
-        """`found` is the whole partition, by offset."""
+        """Check `found`, the whole partition by offset."""
         assert log_start_offset <= self.deleted_to, f"begins at {log_start_offset}, deleted to {self.deleted_to}"
         lost = {
             offset: value
@@ -57,11 +57,11 @@ class PartitionLedger:
 @dataclass
 class Ledger:
     partitions: dict[Replica, PartitionLedger] = field(default_factory=dict)
-    # Acknowledged by the controller, and what was asked for and not answered: either may be so.
+    # What the controller acknowledged; `unsure` has the names whose last request was not answered: either may be so.
     topics: dict[str, Uuid] = field(default_factory=dict)
     deleted: dict[Uuid, str] = field(default_factory=dict)
     unsure: dict[str, None] = field(default_factory=dict)
-    configs: dict[str, list[str]] = field(default_factory=dict)  # by topic: the one acknowledged last, others possible
+    configs: dict[str, list[str]] = field(default_factory=dict)  # by topic: acknowledged last, then others possible
 
     def of(self, topic_id: Uuid, partition: int) -> PartitionLedger:
         return self.partitions.setdefault((topic_id, partition), PartitionLedger())

@@ -1,4 +1,4 @@
-"""The life of a node under a seed: clients at work, faults of disk and network, deaths, and what is left at the end."""
+"""The life of a node under a seed: clients at work, faults of disk and network, deaths, and the checks at the end."""
 
 import random
 from dataclasses import dataclass
@@ -43,12 +43,12 @@ OVERRIDES = {
 
 @dataclass
 class Plan:
-    """What may happen in a world."""
+    """The events that may happen in a world."""
 
     syncs_everything: bool  # flush.messages=1: then the power may fail
     faults: bool = True
     lives: int = 3
-    compresses: bool = False  # so slowly that batches have to be prepared beside the loop
+    compresses: bool = False  # topics are compressed, so slowly that workers have to prepare batches
 
     @property
     def overrides(self) -> dict[str, str]:
@@ -120,7 +120,7 @@ class NodeLife:
             self.world.fs.disk(mount).faults.heal()
 
     def die(self) -> None:
-        """One way or another; the disks work again afterwards."""
+        """End the node in one of several ways; repair the disks afterwards."""
         ways = ["kill", "kill", "stop"] + (["power"] * 3 if self.plan.syncs_everything else [])
         way = self.random.choice(ways)
         if way == "stop" and self._stops():
@@ -139,10 +139,10 @@ class NodeLife:
             return False
         return True
 
-    # Looking
+    # Checks
 
     def check(self) -> None:
-        """Everything, when the node has started again and nothing is disturbed."""
+        """Check everything, after the node has started again and while no fault is set."""
         assert self.world.running.phase is Phase.RUNNING
         image = self.world.running.broker.image
         found = {topic.name: topic.id for topic in image.topics.by_id.values()}
@@ -157,8 +157,8 @@ class NodeLife:
                 self._check_partition(name, topic_id)
 
     def _is_set_aside(self, name: str) -> bool:
-        """A directory failed, the topic was made anew in the other, and the first came back: there are two, nobody
-        guesses, and the operator is told (`storage.partition_directories`)."""
+        """Tell whether the topic has two logs: its directory failed, it was made anew in the other, and the first came
+        back. The node does not guess, and tells the operator (`storage.partition_directories`)."""
         logs = self.world.running.broker.logs
         return any(TopicPartition(name, 0) in each.corrupt for each in logs.directories.values())
 

@@ -1,8 +1,9 @@
-"""An idempotent producer with several requests in flight, as every client's is: what is not answered is sent again, in
-its order, on the next connection.
+"""An idempotent producer with several requests in flight, as every client's is: batches that are not answered are sent
+again, in their order, on the next connection.
 
 A restarted broker knows the last batch of each producer and those behind its last snapshot (that is Kafka's format), so
-it may take one that was sent to its predecessor for one out of order, and only then."""
+it may take a batch that was sent to its predecessor for one out of order, and only then.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,15 +21,15 @@ IN_FLIGHT_MAX = 5
 class Unanswered:
     values: list[bytes]
     sequence: int
-    life: int  # of the node, when it was sent first
+    life: int  # the node's life in which it was sent first
 
 
 class PipeliningProducer(IdempotentProducer):
     def __init__(self, scene: Scene, number: int) -> None:
         super().__init__(scene, number)
         self._unanswered: list[Unanswered] = []
-        self._sent = 0  # of those, on this connection
-        self._ids = 0  # producer ids that it has had: nothing orders the batches of one before those of the next
+        self._sent = 0  # how many of those were sent on this connection
+        self._ids = 0  # producer ids it has had: batches of different ids have no order
 
     def step(self) -> None:
         client = self._client
@@ -36,9 +37,9 @@ class PipeliningProducer(IdempotentProducer):
         if is_away or self._producer_id < 0 or self._target not in self.scene.topics():
             self._sent = 0
             if not is_away and self._producer_id >= 0 and client is not None:
-                client.close()  # the topic is gone: what comes back is nobody's
+                client.close()  # the topic is gone: its answers are of no use
                 self._client = None
-                self._begin()  # at once: where its deletion did not happen, the topic is back before we look again
+                self._begin()  # at once: if its deletion failed, the topic is back before the next step
             super().step()
         else:
             self._listen_and_send()
@@ -70,7 +71,7 @@ class PipeliningProducer(IdempotentProducer):
             assert self._unanswered[0].life < self.scene.world.lives, outcome.error_message
             self._begin()
         elif outcome.error_code == ErrorCode.UNKNOWN_SERVER_ERROR:
-            self._begin()  # clients do not send such a batch again, and go on with another epoch
+            self._begin()  # as clients do, which go on with another epoch
         if outcome.error_code != ErrorCode.NONE:
             self._give_up()
             return
@@ -79,7 +80,8 @@ class PipeliningProducer(IdempotentProducer):
         self.scene.ledger.of(self._target[1], 0).acknowledge(outcome.base_offset, first.values)
 
     def _give_up(self) -> None:
-        """What is behind one that failed fails too. It begins anew with the first, on a connection of its own."""
+        """Close the connection and send everything from the first batch again, since the batches behind a failed one
+        fail too."""
         assert self._client is not None
         self._client.close()
         self._client = None

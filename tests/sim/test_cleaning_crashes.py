@@ -27,16 +27,17 @@ from tidelog.storage.log.log import Log
 
 NEVER = 1 << 60
 RETENTION_MS = 200
-GO_ON_EVERY = 8  # two in eight runs, of either half: it takes longer than all the rest
+GO_ON_EVERY = 8  # two in eight runs of either half go on, which takes longer than all the rest
 CONFIG = replace(COMPACTED, internal_segment_bytes=650, delete_retention_ms=RETENTION_MS)
 
 
 class TheEnd(BaseException):
-    """Not an Exception: nothing in the product may catch it."""
+    """The crash. It is no Exception, so that nothing in the product catches it."""
 
 
 class EndingTrace(Trace):
-    """The world ends within the operation, so that nothing which runs on the way out touches the disk any more."""
+    """A trace that crashes within an operation, so that code which runs on the way out does not touch the disk any
+    more."""
 
     def __init__(self, crash_at: int) -> None:
         super().__init__()
@@ -52,14 +53,14 @@ class EndingTrace(Trace):
 
 
 class Workload:
-    """Keys that come again and again, some deleted, cleaned twice while appends go on."""
+    """Keys that come again and again, some of them deleted, cleaned twice while appends go on."""
 
     def __init__(self, fs: SimFileSystem, clock: SimClock, seed: int) -> None:
         self.node = CleanedBroker(fs, clock, seed, CONFIG)
         self.written: list[Stored] = []
-        self.uncleanable_from = 0  # no job may have touched what lies from here on
+        self.uncleanable_from = 0  # no job may have touched the records from here on
         self.durable_to = self.acknowledged_to = 0
-        self.began_at = 0  # the operation behind which there is something to clean
+        self.began_at = 0  # the first operation at which there is something to clean
 
     def run(self) -> None:
         self.node.start()
@@ -68,7 +69,7 @@ class Workload:
             for i in range(7):
                 self.put(i, None if i % 3 == cycle else b"%d.%d" % (cycle, i))
                 if i % 2:
-                    self.node.log().roll(self.node.now)  # small ones, of which a group has several
+                    self.node.log().roll(self.node.now)  # small segments, of which several form a group
             self.node.log().roll(self.node.now)
             self.put(99, b"active")
             self.node.make_durable()
@@ -77,7 +78,7 @@ class Workload:
         self.node.stop()
 
     def compact(self) -> None:
-        """Until the cleaner rests, with an append now and then."""
+        """Run turns until the cleaner rests, with an append now and then."""
         for turn in range(400):
             self.node.turn()
             self.note()
@@ -133,7 +134,7 @@ def machine(seed: int, crash_at: int, ends_by_power: bool) -> tuple[SimFileSyste
 
 
 def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
-    """Whether the world ended before the workload did."""
+    """Run the workload with a crash, restart, and check; return whether the crash came before the workload's end."""
     fs, clock = machine(seed, crash_at, ends_by_power)
     workload = Workload(fs, clock, seed)
     ended = False
@@ -179,9 +180,9 @@ def go_on(node: CleanedBroker, written: list[Stored]) -> None:
 
 @pytest.mark.parametrize(("seed", "ends_by_power", "first"), [(3, True, 1), (3, True, 2), (8, False, 1)])
 def test_the_world_ends_after_every_operation(seed: int, ends_by_power: bool, first: int) -> None:
-    """From the first cleaning on: what goes before is the log's alone (`test_log_crashes`), and comes again between the
-    two cleanings. In two halves, for two processes; one of them for a mere death, which leaves no more than a power
-    loss may leave."""
+    """The crashes begin with the first cleaning: what goes before is the log's alone (`test_log_crashes`), and comes
+    again between the two cleanings. They run in two halves, for two processes; the death of the process alone runs in
+    one half only, as it leaves no more than a power loss may leave."""
     undisturbed = Workload(*machine(seed, NEVER, ends_by_power), seed)
     undisturbed.run()
     for crash_at in count(undisturbed.began_at + first, 2):
@@ -197,7 +198,7 @@ def test_the_world_ends_after_every_operation(seed: int, ends_by_power: bool, fi
     assert last.segments_read > last.segments_written > 1, "several groups of several segments"
 
 
-# What else may happen to a log at any step of its cleaning
+# Other events at any step of a log's cleaning
 
 
 def prepared(seed: int = 5) -> Workload:

@@ -1,5 +1,5 @@
-"""The topics of the coordinators are compacted while they are written to: what is loaded from the cleaned logs is what
-was there before. A crash may come at any operation of it."""
+"""The coordinators' topics are compacted while they are written to: loading the cleaned logs gives the same state as
+before. A crash may come at any operation of it."""
 
 import logging
 from typing import Any
@@ -24,7 +24,7 @@ def states(life: ShortLife) -> list[dict[str, Any]]:
 
 
 def cleaned(life: ShortLife) -> int:
-    """Offsets that are not in the logs any more, of both topics."""
+    """Return how many offsets are not in the logs any more, over both topics."""
     gone = 0
     for shard in shards_of(life.world):
         log = shard.partition.log

@@ -12,13 +12,13 @@ from tests.sim.coordinator_life import CoordinatorLife, Plan
 from tests.sim.test_log_crashes import NEVER, CrashingTrace, PowerLoss
 
 STRIDE = 53
-WARM = 200  # steps, until everybody has joined and begun
+WARM = 200  # steps, until all members have joined and all transactions begun
 SHORT = 120
 
 
 @pytest.fixture(autouse=True)
 def _quiet() -> None:
-    """Disks fail by the dozen here, and the log would tell of each."""
+    """Silence the log, in which each of the dozens of disk failures here would be reported."""
     logging.getLogger("tidelog").setLevel(logging.CRITICAL)
 
 
@@ -40,7 +40,7 @@ def test_what_coordinators_told_holds(seed: int, syncs_everything: bool, loses_p
 
 
 class ShortLife(CoordinatorLife):
-    """Without chance in its disk and network: serve, and the world ends somewhere in it."""
+    """A life without random faults of disk and network, which is cut by a crash at a given operation."""
 
     def __init__(self, seed: int, crash_at: int) -> None:
         self.trace = CrashingTrace(NEVER)
@@ -49,7 +49,7 @@ class ShortLife(CoordinatorLife):
         self.trace.crash_at = self.trace.count + crash_at
 
     def cut(self) -> bool:
-        """Whether the world ended before the life of the node did."""
+        """Serve until the crash; return whether it came before the life's end."""
         try:
             self.serve(SHORT)
         except PowerLoss:
@@ -67,7 +67,7 @@ class ShortLife(CoordinatorLife):
 def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
     life = ShortLife(seed, crash_at)
     crashed = life.cut()
-    for _ in range(2):  # the second start finds what the first one left
+    for _ in range(2):  # the second start finds the files that the first one left
         life.end_by(ends_by_power)
         life.world.start()
         life.check()

@@ -3,7 +3,7 @@ operation of it, by power and by death. Then the broker starts again:
 
 - a deleted partition is gone or whole, never half; the one made again in its place has its own topic id and nothing of
   the old one; both keep the durability contract
-- the log start is nowhere that nobody asked for, never before where it was written down, and behind it all is there
+- the log start is one that was asked for, never before the checkpointed one, and every record behind it is there
 - what was on its way out goes at last, and `log verify` finds nothing wrong
 """
 
@@ -28,7 +28,7 @@ OPERATIONS_MAX = 1000
 
 @dataclass
 class Told:
-    """What one topic was told, and promises."""
+    """The records that one topic acknowledged, and how far they are durable."""
 
     records: list[tuple[int, bytes]] = field(default_factory=list)
     acknowledged_to: int = 0
@@ -64,7 +64,7 @@ class Scenario:
         self.told[topic_id].durable_to = len(self.told[topic_id].records)
 
     def retain(self) -> None:
-        """And give what was retired its time to go."""
+        """Delete old segments, and give them the time to go."""
         for _ in range(2):
             self.broker.retain()
             self.clock.advance(10)
@@ -81,7 +81,7 @@ class Deletion(Scenario):
         self.produce(TOPIC_ID, 3)
         self.deleting = True
         self.broker.logs.delete(T0, "0" * 32, self.broker.now)
-        self.broker.logs.begin_retention(self.broker.now)  # its files go as soon as that is safe
+        self.broker.logs.begin_retention(self.broker.now)  # its files are removed as soon as that is safe
         self.told[NEW_ID] = Told()
         creation = self.broker.logs.begin_create({T0: NEW_ID}, self.broker.now)
         self.broker.settle()
@@ -100,7 +100,7 @@ class Deletion(Scenario):
             assert self.deleting or TOPIC_ID not in self.told or not self.told[TOPIC_ID].durable_to
             assert not self.deleted, "the new one is durable"
         elif log.topic_id is None:
-            # The id is synced with the first flush: without it nothing here was durable, and nobody's it is.
+            # The topic id is synced with the first flush: without it nothing here was durable.
             told = self.told.get(NEW_ID) or self.told[TOPIC_ID]
             assert not told.durable_to
             assert by_power or not told.acknowledged_to
@@ -116,7 +116,7 @@ class Deletion(Scenario):
 
 
 class OldRecords(Scenario):
-    """DeleteRecords, then retention of what it left behind, and again."""
+    """A scenario of DeleteRecords, then retention of what it left behind, and both again."""
 
     def run(self) -> None:
         self.broker.start()
@@ -160,7 +160,7 @@ def start(fs: SimFileSystem, clock: SimClock) -> Broker:
 
 
 def check_whole(log: Log, told: Told, by_power: bool) -> None:
-    """Records without a hole from the start on; all of them, or at least all that were durable."""
+    """Check that the records have no hole from the start on, and that all are there, or at least all durable ones."""
     found = contents(log)
     assert found == told.records[log.log_start_offset : log.log_end_offset]
     assert log.log_end_offset >= (told.durable_to if by_power else told.acknowledged_to)

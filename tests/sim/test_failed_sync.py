@@ -80,7 +80,7 @@ class Life:
 
 
 def live(seed: int, op: Op, skip: int) -> bool:
-    """Whether the sync was one of this life's."""
+    """Live through one failed sync, a restart and a power loss; return whether the life had that many syncs."""
     life = Life(seed)
     life.fs.disk("/disk").faults.fail(op, "/disk", skip=skip)
     life.write("first", 6)
@@ -107,7 +107,7 @@ def test_every_sync_may_fail_and_nothing_acknowledged_is_lost(op: Op, seed: int)
 @OPS
 @pytest.mark.parametrize("skip", range(0, 30, 2))
 def test_a_repair_that_is_interrupted_is_done_again(op: Op, skip: int) -> None:
-    """The second process finds the mark, begins, and a sync fails again; the third one succeeds."""
+    """The second process finds the mark and begins the repair, but a sync fails again; the third one succeeds."""
     life = Life(skip)
     life.fs.disk("/disk").faults.fail(Op.SYNC, "/disk/logs/t-0", skip=4)
     life.write("first", 6)
@@ -185,7 +185,7 @@ def test_a_stop_in_order_leaves_nothing_to_write_again() -> None:
 @OPS
 @pytest.mark.parametrize("skip", range(12))
 def test_the_metadata_log_is_written_again_too(op: Op, skip: int) -> None:
-    """A failed sync of it ends the node; the next one acknowledges a topic, and the power fails."""
+    """A failed sync of the metadata log ends the node; the next process acknowledges a topic, and the power fails."""
     world = NodeWorld(skip, {"log.flush.interval.messages": "1"})
     world.fs.disk("/disk").faults.fail(op, "/disk/a", skip=skip)
     for name in ("one", "two", "three"):
@@ -208,7 +208,7 @@ LONGEST = "t" * 249
 
 
 def marked_as_failed(*topics: str) -> NodeWorld:
-    """A node with a record in each topic, killed after a sync has failed."""
+    """Return a node with a record in each topic, killed after a sync has failed."""
     world = NodeWorld(3)
     for name in topics:
         create(world.client(), name)
@@ -229,7 +229,7 @@ def test_names_that_have_no_room_for_a_suffix_are_written_again_too() -> None:
 def test_a_name_that_can_not_be_given_back_is_given_back_by_the_next_start(
     topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A start that went on would make an empty log in its place."""
+    """The start has to fail: one that went on would make an empty log under the name."""
     world = marked_as_failed(topic)
     rename = SimFileSystem.rename
 

@@ -63,12 +63,12 @@ def _quiet() -> None:
 def small_world(seed: int = 1, **overrides: str) -> NodeWorld:
     named = {name.replace("_", "."): value for name, value in overrides.items()}
     world = NodeWorld(seed, {**QUICK, **named}, disks={"/disk": DiskSettings(CAPACITY)})
-    world.run(1_500)  # the ballast is taken
+    world.run(1_500)  # until the ballast is allocated
     return world
 
 
 def fill(world: NodeWorld, leave_bytes: int = 0) -> None:
-    """Somebody else takes the rest of the disk."""
+    """Take the rest of the disk, but for `leave_bytes`, as another program might."""
     file = world.fs.open(FILLER, OpenMode.CREATE)
     spare = world.fs.space("/disk").usable_bytes - leave_bytes
     assert spare >= 0
@@ -84,7 +84,7 @@ def make_room(world: NodeWorld) -> None:
 
 
 def keep_full(world: NodeWorld) -> None:
-    """Whatever is freed is taken by somebody else at once."""
+    """Take whatever was freed, as another program might."""
     if world.fs.space("/disk").usable_bytes:
         fill(world)
 
@@ -131,14 +131,15 @@ def test_a_node_starts_on_a_full_disk_and_serves_what_it_has(end: Callable[[Node
 
 
 def without_ballast(end: Callable[[NodeWorld], None]) -> NodeWorld:
-    """A node that was ended, and whose disk a stranger has filled since, the ballast's room included."""
+    """Return a world whose node was ended, and whose disk another program has filled since, the ballast's space
+    included."""
     world = small_world(log_flush_interval_messages="1")
     client = world.client()
     create(client, "t", configs=SEGMENTS)
     for number in range(9):
         produce(client, "t", b"%d" % number * 40)
     end(world)
-    with suppress(NotFound):  # a power loss may take it, too
+    with suppress(NotFound):  # a power loss may have taken it already
         world.fs.remove_file("/disk/a/__cluster_metadata-0/ballast")
     fill(world)
     return world
@@ -180,7 +181,8 @@ def test_a_node_without_room_and_ballast_serves_reads_until_there_is_some(
 def test_a_node_with_room_for_some_of_its_start_serves_reads_and_takes_no_writes(
     end: Callable[[NodeWorld], None],
 ) -> None:
-    """For its vote, say, or for the record that begins its epoch, and not for its registration."""
+    """There may be room for the node's vote, say, or for the record that begins its epoch, but not for its
+    registration."""
     phases = []
     for leave_bytes in range(0, 1_300, 100):
         world = without_ballast(end)
@@ -200,7 +202,7 @@ def test_a_node_with_room_for_some_of_its_start_serves_reads_and_takes_no_writes
 
 
 def keep_free(world: NodeWorld, free_bytes: int) -> None:
-    """Somebody else has taken all but so much, and takes what becomes free."""
+    """Leave exactly `free_bytes` free: another program takes the rest, and what becomes free."""
     file = world.fs.open(FILLER, OpenMode.WRITE)
     spare = world.fs.space("/disk").usable_bytes - free_bytes
     if spare >= 0:
@@ -293,13 +295,13 @@ SLOW = {"log_retention_check_interval_ms": "300000", "log_segment_delete_delay_m
 
 
 def deleted_files(world: NodeWorld) -> list[str]:
-    """Of whole partitions, and of segments of the topic `aged`."""
+    """Return the names of deleted partitions, and of deleted segments of the topic `aged`."""
     names = [name for name in world.fs.list_directory("/disk/a") if name.endswith("-delete")]
     return names + [name for name in world.fs.list_directory("/disk/a/aged-0") if name.endswith(".deleted")]
 
 
 def world_with_deleted_files() -> NodeWorld:
-    """A topic and some segments are deleted, and wait for the end of their delay."""
+    """Return a world with a deleted topic and deleted segments, whose files wait for the end of their delay."""
     world = small_world(1, **SLOW)
     client = world.client()
     create(client, "aged", configs={**SEGMENTS, "retention.bytes": "2000"})
@@ -410,7 +412,7 @@ def test_a_disk_below_its_reserve_says_so_once_and_when_it_has_room_again(caplog
 
 
 def test_retention_and_delete_records_work_on_a_full_disk() -> None:
-    """One log can not roll, the checkpoint can not be written: the others are deleted all the same."""
+    """One log can not roll and the checkpoint can not be written, but the other logs are deleted all the same."""
     world = small_world()
     client = world.client()
     create(client, "stuck", configs={"retention.bytes": "0"})
@@ -449,7 +451,7 @@ def test_a_half_made_partition_directory_is_completed_when_there_is_room() -> No
     fill(world)
     world.fs.disk("/disk").faults.fail(Op.WRITE, "/disk/a/new-0", fault=DiskFull, times=None)
     fill_back = world.fs.open(FILLER, OpenMode.WRITE)
-    fill_back.truncate(fill_back.size() - LOW_BYTES - 20_000)  # enough for the question, and for the directory
+    fill_back.truncate(fill_back.size() - LOW_BYTES - 20_000)  # enough to accept the topic, and for its directory
     topic = CreatableTopic(name="new", num_partitions=2, replication_factor=1, assignments=[], configs=[])
     answer = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=1_000), 7).topics[0]
     assert answer.error_code == ErrorCode.NONE
@@ -470,7 +472,7 @@ METADATA, LOG = "partition.metadata", "00000000000000000000.log"
     ("is_clean", "left"), [(False, []), (False, [METADATA]), (False, [METADATA, LOG]), (True, []), (True, [METADATA])]
 )
 def test_a_restart_recognises_what_was_half_made(is_clean: bool, left: list[str]) -> None:
-    """The process died while the partition was made, or could not take away what it had."""
+    """The process died while it created the partition, or could not remove what it had created."""
     world = small_world()
     client = world.client()
     create(client, "t")
@@ -532,7 +534,7 @@ def test_a_commit_without_any_room_costs_itself_and_the_coordinator_stays_loaded
 
 
 def test_a_full_quota_does_not_reload_the_coordinator_in_a_loop() -> None:
-    """The disk says that there is room, and each write is refused: nobody can tell ahead."""
+    """The disk reports free space and yet refuses each write, so the node can not tell beforehand."""
     world = group_world(4, QUICK, disks={"/disk": DiskSettings(CAPACITY)})
     world.run(1_500)
     client = world.client()
@@ -550,7 +552,7 @@ def test_a_full_quota_does_not_reload_the_coordinator_in_a_loop() -> None:
 
 
 def prepare_without_partitions(world: NodeWorld, transactional_id: str) -> None:
-    """As a coordinator of Apache Kafka leaves it that stopped between the last marker and the end."""
+    """Write the state that a coordinator of Apache Kafka leaves which stopped between the last marker and the end."""
     turn, shard = world.running.broker.turn, world.running.broker.coordinators.transactions.shard_of(transactional_id)
     assert shard is not None
     assert shard.machine is not None
@@ -611,7 +613,7 @@ def test_a_transaction_ends_below_the_reserve(is_v2: bool) -> None:
 
 
 def refuse_renames(world: NodeWorld, directory: str) -> None:
-    """No room for a longer name: until the next start."""
+    """Refuse to rename the directory, as a disk without room for a longer name does, until the next start."""
     fs = world.running.broker.logs._context.fs
     rename = fs.rename
 
@@ -661,7 +663,7 @@ def test_a_start_without_a_sound_sync_mark_goes_on_and_stays_doubtful(
     values = [b"0", b"1", b"2"]
     for value in values:
         produce(client, "t", value)
-    world.run(1_000)  # there are checkpoints, which need room to be replaced
+    world.run(1_000)  # until there are checkpoints, which need room to be replaced
     (path,) = world.running.broker.logs.directories
     if is_failed:
         assert mark_failed(world.fs, path)
@@ -687,7 +689,7 @@ def test_a_start_without_a_sound_sync_mark_goes_on_and_stays_doubtful(
 def test_a_failed_sync_without_room_and_ballast_is_made_good_in_place(
     is_failed: bool, end: Callable[[NodeWorld], None]
 ) -> None:
-    """The vote can not be replaced, which needs room, but the same bytes can be written over it."""
+    """Replacing the vote's file needs room, but the same bytes can be written over it."""
     world = without_ballast(NodeWorld.kill)
     if is_failed:
         assert mark_failed(world.fs, "/disk/a")

@@ -3,7 +3,7 @@ again, and the durability contract is the oracle (`log_model`): what was durable
 nothing is there that never was; and every index, epoch, snapshot and producer fits the log.
 
 Nothing between start and stop waits for the disk (`forbids_waits`): syncs, checkpoints, truncations, retention,
-creation and deletion are begun, go on while other things happen, and complete whenever the disk will have it.
+creation and deletion are begun, go on while other things happen, and complete in the disk's own time.
 
 A failure prints its seed and the operation; `run_one(seed, crash_at, ends_by_power)` shows it again.
 """
@@ -34,11 +34,11 @@ NEVER = 1 << 60
 
 
 class PowerLoss(BaseException):
-    """Not an Exception: nothing in the product may catch it."""
+    """The crash. It is no Exception, so that nothing in the product catches it."""
 
 
 class CrashingTrace(Trace):
-    """Every operation that changes the disk is recorded; at one of them the world ends."""
+    """A trace that records every operation that changes the disk, and crashes at one of them."""
 
     def __init__(self, crash_at: int) -> None:
         super().__init__()
@@ -50,7 +50,8 @@ class CrashingTrace(Trace):
             raise PowerLoss
 
     def __deepcopy__(self, memo: dict[int, object]) -> "CrashingTrace":
-        """For the copy of a machine: the digest of what happened on the first one can not be copied."""
+        """Return a fresh trace for the copy of a machine, since the digest of what happened on the first one can not be
+        copied."""
         return CrashingTrace(NEVER)
 
 
@@ -77,7 +78,7 @@ class Workload:
         self.broker.stop()
 
     def turn(self) -> None:
-        """The disk gets some time, or none; and so does the work that waits for its turn."""
+        """Give the disk some time, or none, and let some of the queued work run."""
         broker = self.broker
         broker.clock.advance(self.random.choice((0, 0, 1, 3, 8)))
         broker.logs.complete(broker.fs.completions(), broker.now)
@@ -88,7 +89,7 @@ class Workload:
                 history[-1].note(log)
 
     def log(self, partition: TopicPartition) -> Log | None:
-        """None: it is on its way."""
+        """Return the partition's log, beginning to create it if need be; None while it is being created."""
         logs, history = self.broker.logs, self.histories[partition]
         if not history or history[-1].departure is not None:
             history.append(Model(Uuid(bytes([PARTITIONS.index(partition), len(history), *range(14)]))))
@@ -145,7 +146,7 @@ class Workload:
             log.roll(self.broker.now)
 
     def truncate(self, partition: TopicPartition) -> None:
-        """Followed by another leader's epoch, as every truncation is; producers begin anew with it."""
+        """Truncate, and begin another leader epoch, as follows every truncation; producers begin anew with it."""
         log, model = self.log(partition), self.histories[partition][-1]
         if log is None:
             return
@@ -167,7 +168,8 @@ class Workload:
                 each.sequence = 0
 
     def delete(self, partition: TopicPartition) -> None:
-        """The name is free again when that is durable; whatever comes next asks for a new log (`log`)."""
+        """Delete the partition. Its name is free again when that is durable; the next call of `log` asks for a new
+        one."""
         log, (directory,) = self.log(partition), self.broker.logs.directories.values()
         if log is None:
             return
@@ -206,7 +208,7 @@ def machine(seed: int, crash_at: int) -> tuple[SimFileSystem, SimClock]:
 
 
 def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
-    """Whether the world ended before the workload did."""
+    """Run the workload with a crash, restart, and check; return whether the crash came before the workload's end."""
     fs, clock = machine(seed, crash_at)
     workload = Workload(seed, fs, clock)
     crashed = False
@@ -224,7 +226,7 @@ def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
         fs.lose_power()
     else:
         fs.kill()
-    for _ in range(2):  # the second start finds what the first one left
+    for _ in range(2):  # the second start finds the files that the first one left
         again = Broker(fs, clock, config=CONFIG).start()
         assert not again.logs.directories["/disk/logs"].corrupt, again.progress.problems
         for partition, history in workload.histories.items():

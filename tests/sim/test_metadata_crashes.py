@@ -3,7 +3,7 @@ electing, writing, snapshots, retention, stopping. Then it starts again, and:
 
 - what was acknowledged is there; the state is that after some prefix of the requests, none lost in between
 - the epoch is higher than any that was ever seen
-- the image of the committed log says the same as the machine, and both what a fresh replay says
+- the image of the committed log agrees with the machine, and both with a fresh replay
 - it goes on: another request is acknowledged
 
 Nothing between start and stop waits for the disk.
@@ -26,11 +26,11 @@ from tidelog.storage.checkpoints.meta_properties import read_meta_properties
 
 # Small enough for rolls, snapshots by size and retention to come within a few requests.
 CONFIG = MetadataLogConfig(segment_bytes=400, bytes_between_snapshots_max=400, retention_bytes=1500)
-REQUESTS = 6  # turns with some, in each of the lives
+REQUESTS = 6  # turns with requests, in each of the lives
 
 
 class Life:
-    """One node, started, stopped in order and started again, unless the world ends before."""
+    """One node that is started, stopped in order and started again, unless it crashes before."""
 
     def __init__(self, seed: int, crash_at: int, standalone: bool) -> None:
         self.random = random.Random(seed)
@@ -46,7 +46,7 @@ class Life:
 
     @property
     def epoch(self) -> int:
-        """The highest that anybody could have seen a leader in."""
+        """The highest epoch that any node has been in."""
         return max((node.quorum.epoch for node in self.nodes), default=0)
 
     def node(self) -> MetadataNode:
@@ -72,7 +72,7 @@ class Life:
             self.has_snapshot = self.has_snapshot or (latest is not None and latest.offset > 0)
 
     def acknowledged(self) -> int:
-        """How many requests from the first on; they are answered in order."""
+        """Return how many requests were answered, counted from the first; they have to be answered in order."""
         told = [bool(answers) for answers in self.answers]
         count = told.index(False) if False in told else len(told)
         assert not any(told[count:]), "an answer overtook another"
@@ -104,7 +104,7 @@ def check(life: Life, acknowledged: int) -> None:
 
 
 def run_one(seed: int, crash_at: int, ends_by_power: bool, standalone: bool) -> bool:
-    """Whether the world ended before the life of the node did."""
+    """Run the life with a crash, restart, and check; return whether the crash came before the life's end."""
     life = Life(seed, crash_at, standalone)
     crashed = False
     try:
@@ -113,7 +113,7 @@ def run_one(seed: int, crash_at: int, ends_by_power: bool, standalone: bool) -> 
         crashed = True
     acknowledged = life.acknowledged()
     life.trace.crash_at = NEVER
-    for _ in range(2):  # the second start finds what the first one left
+    for _ in range(2):  # the second start finds the files that the first one left
         life.fs.lose_power() if ends_by_power else life.fs.kill()
         check(life, acknowledged)
         acknowledged = len(life.submitted)
@@ -125,7 +125,8 @@ def run_one(seed: int, crash_at: int, ends_by_power: bool, standalone: bool) -> 
 
 @pytest.mark.parametrize(("seed", "ends_by_power", "standalone"), [(0, True, False), (1, True, True), (2, False, True)])
 def test_a_crash_after_operations_of_every_kind(seed: int, ends_by_power: bool, standalone: bool) -> None:
-    """Every seventh, each seed beginning elsewhere: all of them take a minute (`every_operation`)."""
+    """Crash at every seventh operation, with a different first one for each seed: all of them take a minute
+    (`every_operation`)."""
     count = every_operation(seed, ends_by_power, standalone, first=1 + seed, stride=7)
     assert count > 200, "the workload does something"
 

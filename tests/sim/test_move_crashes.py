@@ -1,9 +1,9 @@
 """A log moves between two disks while it is written to and truncated, and the world ends after every single operation;
 then the broker starts again, and:
 
-- the partition's plain name is in exactly one of the two directories, and nowhere twice
+- the partition's plain name is in exactly one of the two directories
 - power: what was durable is there, record for record; death of the process: so is everything that was committed
-- a copy that is left goes on, or is gone; the move can be asked for again, and comes to its end with the same records
+- a copy that is left is completed or removed; the move can be asked for again, and ends with the same records
 
 A failure prints its seed and the operation; `run_one(seed, crash_at, ends_by_power)` shows it again.
 """
@@ -29,7 +29,7 @@ STEPS_MAX = 120
 
 
 class Moving(Workload):
-    """Of one partition, from the first directory to the second; and back, where there is time for it."""
+    """A workload of one partition that moves from the first directory to the second."""
 
     def __init__(self, seed: int, fs: SimFileSystem, clock: SimClock) -> None:
         super().__init__(seed, fs, clock)
@@ -70,7 +70,7 @@ class Moving(Workload):
             super().produce(partition)
 
     def flush(self, partition: TopicPartition) -> None:
-        """Begun, and not waited for: most syncs are under way while other things happen."""
+        """Begin a flush and do not wait for it: most syncs are under way while other things happen."""
         log = self.log(partition)
         log.flush.ask(log)
 
@@ -107,7 +107,7 @@ def move_to_the_end(node: Broker) -> None:
 
 
 def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
-    """Whether the world ended before the workload did."""
+    """Run the workload with a crash, restart, and check; return whether the crash came before the workload's end."""
     fs, clock = machine(seed, crash_at)
     workload = Moving(seed, fs, clock)
     crashed = False
@@ -123,10 +123,10 @@ def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
     if log is None:
         return crashed
     (model,) = workload.histories[T0]
-    # What the second directory has written down of the log's start is lost with the rename that gave it the log.
+    # The second directory's checkpoint of the log start is lost with the rename that gave it the log.
     claims = Claims(log.flush.recovery_point, log.log_start_offset, written_start=0, is_named=True)
     known_to = model.acknowledged_to(ends_by_power, claims)
-    for _ in range(2):  # the second start finds what the first one left
+    for _ in range(2):  # the second start finds the files that the first one left
         node = Broker(fs, clock, PATHS, CONFIG).start()
         assert not any(each.corrupt for each in node.logs.directories.values()), node.progress.problems
         if known_to:

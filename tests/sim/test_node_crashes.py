@@ -16,7 +16,7 @@ SHORT = 60  # steps
 
 @pytest.fixture(autouse=True)
 def _quiet() -> None:
-    """Disks fail by the dozen here, and the log would tell of each."""
+    """Silence the log, in which each of the dozens of disk failures here would be reported."""
     logging.getLogger("tidelog").setLevel(logging.CRITICAL)
 
 
@@ -35,7 +35,7 @@ def test_what_clients_were_told_holds(seed: int, syncs_everything: bool) -> None
 
 
 class ShortLife(NodeLife):
-    """Without chance in its disks and network: serve, stop in order, start, serve."""
+    """A life without random faults of disk and network: serve, stop in order, start, serve."""
 
     def __init__(self, seed: int, crash_at: int) -> None:
         self.trace = CrashingTrace(NEVER)
@@ -57,14 +57,14 @@ class ShortLife(NodeLife):
 
 
 def run_one(seed: int, crash_at: int, ends_by_power: bool) -> bool:
-    """Whether the world ended before the life of the node did."""
+    """Run the life with a crash, restart, and check; return whether the crash came before the life's end."""
     life = ShortLife(seed, crash_at)
     crashed = False
     try:
         life.run()
     except PowerLoss:
         crashed = True
-    for _ in range(2):  # the second start finds what the first one left
+    for _ in range(2):  # the second start finds the files that the first one left
         life.end(ends_by_power)
         life.world.start()
         life.check()

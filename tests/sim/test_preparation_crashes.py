@@ -1,5 +1,5 @@
-"""A node whose topics are compressed so slowly that half of the batches are prepared beside the loop, when it dies, its
-disks fail and its workers are killed: `node_ledger` says what has to hold.
+"""A node whose topics are compressed so slowly that workers prepare half of the batches, when it dies, its disks fail
+and its workers are killed: `node_ledger` says what has to hold.
 
 A failure prints its seed: `live(seed, syncs_everything)` shows it again.
 """
@@ -13,7 +13,7 @@ from tests.sim.pipelining import PipeliningProducer
 
 @pytest.fixture(autouse=True)
 def _quiet() -> None:
-    """Disks fail by the dozen here, and the log would tell of each."""
+    """Silence the log, in which each of the dozens of disk failures here would be reported."""
     logging.getLogger("tidelog").setLevel(logging.CRITICAL)
 
 

@@ -1,6 +1,6 @@
-"""Rebalance storms: members by the hundred that join, leave, sleep and die at random, under both protocols and while a
-group is being moved from one to the other, against a whole node. One owner for a partition at a time, commits of former
-owners refused, every partition owned in the end, and nothing that was acknowledged is lost (see `group_members`).
+"""Rebalance storms: members by the hundred join, leave, sleep and die at random, under both protocols and while a group
+is moved from one to the other, against a whole node. A partition has one owner at a time, commits of former owners are
+refused, every partition is owned in the end, and nothing that was acknowledged is lost (see `group_members`).
 
 A failure prints its seed: `storm(seed, kind)` shows it again. `make sim` tries more.
 """

@@ -1,5 +1,5 @@
 """Recovery itself is crashed: after every single operation that it makes, by power and by death, and several times in a
-row. Whatever it had done by then, the logs come out the same as if nobody had disturbed it.
+row. However far it had come, the logs come out the same as from an undisturbed recovery.
 
 That holds for a power loss too: what a first one left is on the medium, so that a second one can take away only what
 recovery itself has written.
@@ -20,7 +20,7 @@ Facts = dict[str, dict[str, object]]
 
 
 def crashed_machine(seed: int, share: float) -> SimFileSystem:
-    """A power loss, after this share of the workload's operations."""
+    """Return a machine that lost power after this share of the workload's operations."""
     fs, clock = machine(seed, NEVER)
     Workload(seed, fs, clock).run()
     crash_at = max(1, int(fs.trace.count * share))
@@ -38,20 +38,20 @@ def recover(fs: SimFileSystem) -> Facts:
 
 
 def undisturbed(fs: SimFileSystem) -> tuple[Facts, int]:
-    """What comes out, and how many operations it takes."""
+    """Recover; return the facts of the logs, and how many operations the recovery took."""
     before = fs.trace.count
     return recover(fs), fs.trace.count - before
 
 
 def check_promises(fs: SimFileSystem) -> None:
-    """A broker that stops in order after such a start leaves a directory in which everything is right."""
+    """Check that a broker which stops in order after such a start leaves a directory in which nothing is wrong."""
     clock = fs.clock
     assert isinstance(clock, SimClock)
     fs.kill()
     broker = Broker(fs, clock, config=CONFIG).start()
-    broker.retain()  # what was deleted goes
+    broker.retain()  # so that deleted files go
     broker.stop()
-    # (A log that was never durable has lost its topic's id, and gets one from who wants it next.)
+    # (A log that was never durable has lost its topic id, and gets one when it is next created.)
     assert [each for each in problems(fs) if "partition.metadata" not in each] == []
 
 

@@ -1,6 +1,6 @@
-"""Transactional producers of a simulated node, in the two protocols: one transaction after the other, each step until
-it is answered. Now and then one dies (the next with its id fences it, and its last words come late), or falls asleep
-past its timeout."""
+"""Transactional producers of a simulated node, in the two protocols: one transaction after the other, each step
+repeated until it is answered. Now and then one dies (the next producer with its id fences it, and its last requests
+come late), or falls asleep past its timeout."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from tidelog.protocol.messages.txn_offset_commit import (
 )
 
 TIMEOUT_MS = 900
-# What a producer hears that is not the latest of its id, or whose transaction was ended over its head.
+# The answers to a producer that is not the latest of its id, or whose transaction was aborted by its timeout.
 FENCED = (
     ErrorCode.INVALID_PRODUCER_EPOCH,
     ErrorCode.PRODUCER_FENCED,
     ErrorCode.INVALID_TXN_STATE,
     ErrorCode.TRANSACTION_ABORTABLE,
 )
-# After a power loss that took what was not synced, besides.
+# Further answers, after a power loss that took what was not synced.
 LOST = (ErrorCode.INVALID_PRODUCER_ID_MAPPING, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
 
@@ -42,10 +42,10 @@ class Identity:
 
 @dataclass
 class Said:
-    """A request that may be said again, late."""
+    """A request that may be sent again, late."""
 
     identity: Identity
-    number: int  # of the transaction
+    number: int  # the transaction's number
     request: object
     version: int
 
@@ -61,7 +61,7 @@ class Transactor(CoordinatorClient):
         self.count = 0
         self.said: list[Said] = []
         self.fenced = 0
-        self.is_mocked = False  # somebody has repeated batches of this epoch
+        self.is_mocked = False  # a zombie has repeated batches of this epoch
         self._begun_ms = 0
         self._sequences: dict[Place, int] = {}
         self._unsent: dict[Place, list[bytes]] = {}
@@ -82,7 +82,7 @@ class Transactor(CoordinatorClient):
             self._steps[0]()
 
     def _die(self) -> None:
-        """Another process takes its place, and knows nothing."""
+        """Let another process take its place, which knows nothing."""
         self.hang_up()
         self._forget()
         self.pause(300)
@@ -242,7 +242,7 @@ class Transactor(CoordinatorClient):
         self.say(request, 5 if self.is_v2 else 4, answered)
 
     def _done(self, codes: list[int]) -> None:
-        """With this step, if there is no error; a fenced one begins anew."""
+        """Go to the next step if there was no error; begin anew if the producer was fenced."""
         if not any(codes):
             self._steps.pop(0)
             self.pause(10)
@@ -254,7 +254,7 @@ class Transactor(CoordinatorClient):
             self.fenced += 1
             self._forget()
         elif self.is_mocked and ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER in codes:
-            self._forget()  # a late batch waits to be verified, and in Kafka too only one behind it is taken
+            self._forget()  # while a late batch is verified, only its successor is accepted, as in Kafka
         elif self.scene.ledger.is_forgiven and any(code in LOST for code in codes):
             self._forget()
         else:
@@ -263,10 +263,11 @@ class Transactor(CoordinatorClient):
 
 
 class Zombie(CoordinatorClient):
-    """Says again what producers said before, or in the name of those that are dead.
+    """A client that repeats requests of producers, also of those that are dead.
 
     Under the old protocol an epoch may have several transactions, and nobody can tell a late request of one from that
-    of the next, save batches by their sequence: what Kafka does not refuse there either is left out."""
+    of the next, save batches by their sequence: requests that Kafka does not refuse there either are left out.
+    """
 
     def __init__(self, scene: CoordinatorScene, number: int, victims: list[Transactor]) -> None:
         super().__init__(scene, number)
@@ -278,7 +279,7 @@ class Zombie(CoordinatorClient):
             return
         said = self.scene.random.choice(victim.said)
         if victim.identity is None:
-            return  # it may be its last word, which nobody has fenced yet: not a repetition, but the thing itself
+            return  # its last request may not be fenced yet, and would not be a repetition
         is_past = said.identity != victim.identity
         is_told_apart = isinstance(said.request, ProduceRequest) and said.number == victim.count
         if not (is_past or victim.is_v2 or is_told_apart):

@@ -26,7 +26,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from tests.soak.plan import LOITER_MS, PARTITIONS, TRANSACTION_RECORDS
 
 CALL_S_MAX = 5
-ENDED = 3  # the exit code that asks for a new start
+ENDED = 3  # the exit code that asks to be restarted
 
 
 class Copier:
@@ -62,7 +62,7 @@ class Copier:
         say(f"taken away {sorted(gone)}")
 
     def _gather(self) -> None:
-        """Into the batch, of which the callbacks may take some away again while we poll."""
+        """Read records into the batch; callbacks may take some away again while we poll."""
         self._batch = []
         if not self._is_classic:
             self._metadata = self._consumer.consumer_group_metadata()
@@ -75,10 +75,10 @@ class Copier:
             if error is None:
                 self._batch.append(record)
                 wait_s = 0.0
-            elif error.fatal() or error.code() == KafkaError._FATAL:  # as an event it has the code only
+            elif error.fatal() or error.code() == KafkaError._FATAL:  # as an event it has only the code
                 end(error)
             elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-                raise KafkaException(error)  # the group has offsets: somebody said that it has none
+                raise KafkaException(error)  # the group has offsets, but was reported to have none
 
     # Copying
 
@@ -121,7 +121,7 @@ class Copier:
         time.sleep(self._chance.uniform(0, LOITER_MS / 1000))
 
     def _insist(self, call: Callable[[], object]) -> None:
-        """The same call again, as long as that may help: the broker is away for a while."""
+        """Repeat the call while that may help: the broker is away for a while."""
         while True:
             try:
                 call()
@@ -175,7 +175,7 @@ def say(line: str) -> None:
 
 
 def end(error: KafkaError) -> NoReturn:
-    """At once: there may be a transaction open, and the next start of the program is what clears it away."""
+    """Exit at once: a transaction may be open, and the next start of the program clears it away."""
     say(f"ended by {error}")
     os._exit(ENDED)
 

@@ -1,7 +1,7 @@
-"""What happens in a round, drawn from a seed: the same seed and number give the same program, group and faults.
+"""The plan of a round, drawn from a seed: the same seed and number give the same program, group and faults.
 
-What the seed can not fix is when the processes get to run; so faults are timed by the work that is done (so many
-transactions committed by the workers together) and only then by the clock.
+A seed can not fix when the processes get to run, so faults are timed by the work that is done (a number of transactions
+committed by the workers together) and only then by the clock.
 """
 
 import random
@@ -13,7 +13,7 @@ PARTITIONS = 3
 KEYS = 12
 RECORDS = 600
 WORKERS = 2
-# Of the programs: the most records in a transaction, and the longest that they loiter in one, so that faults meet it.
+# The most records in a program's transaction, and the longest that it loiters in one, so that faults meet it.
 TRANSACTION_RECORDS = 10
 LOITER_MS = 25
 
@@ -24,7 +24,7 @@ class Program(StrEnum):
 
 
 class Group(StrEnum):
-    """How the workers share the input."""
+    """The protocol by which the workers share the input."""
 
     RANGE = "classic, range"
     COOPERATIVE = "classic, cooperative"
@@ -39,7 +39,7 @@ class Kind(StrEnum):
     WORKER_KILLED = "kill -9 worker"
     BROKER_KILLED = "kill -9 broker"
     BOTH_KILLED = "kill -9 broker and worker"
-    # Wakes up when another worker has its partitions, and must not be believed.
+    # It wakes up when another worker has its partitions, and must be fenced.
     WORKER_FROZEN = "freeze worker"
 
 
@@ -47,8 +47,8 @@ class Kind(StrEnum):
 class Fault:
     kind: Kind
     worker: int
-    after_commits: int  # of all workers, since the fault before
-    delay_ms: int  # after those
+    after_commits: int  # commits of all workers since the fault before
+    delay_ms: int  # after those commits
     pause_ms: int  # until the broker is started again, or the worker thawed
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class Plan:
 
 
 def plan(seed: int, number: int, program: Program) -> Plan:
-    """A consumer group in a third of all rounds; static members in a quarter."""
+    """Draw the plan of a round. A third of the rounds have a consumer group, and a quarter static members."""
     chance = random.Random(f"{seed}:{number}:{program}")
     group = chance.choice((Group.RANGE, Group.COOPERATIVE, Group.CONSUMER))
     made = Plan(seed, number, program, group, is_static=chance.random() < 0.25)
@@ -91,7 +91,7 @@ def plan(seed: int, number: int, program: Program) -> Plan:
 
 
 def _kinds(chance: random.Random) -> Iterator[Kind]:
-    """Both sides are hit in every round."""
+    """Yield the faults of a round: a worker and the broker are killed in every one."""
     yield from chance.sample([Kind.WORKER_KILLED, Kind.BROKER_KILLED], 2)
     if chance.random() < 0.5:
         yield chance.choice([Kind.BOTH_KILLED, Kind.WORKER_FROZEN, Kind.BROKER_KILLED])

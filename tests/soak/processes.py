@@ -1,6 +1,6 @@
 """The processes of a soak: the node (`tidelog dev` with a data directory) and the workers, which are only ever killed.
 
-They write what they say to files, which stay when a round fails.
+Their output goes to files, which stay when a round fails.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ READY_S_MAX = 30
 SESSION_TIMEOUT_MS = 1_000
 HEARTBEAT_MS = 200
 TRANSACTION_TIMEOUT_MS = 4_000
-# Members that die are missed soon, and so are transactions; few partitions, so that every round meets all of them.
+# Short timeouts, so that dead members and transactions are noticed soon; few partitions, so that each round uses all.
 SETTINGS = {
     "group.min.session.timeout.ms": 500,
     "group.consumer.min.session.timeout.ms": 500,
@@ -37,11 +37,11 @@ SETTINGS = {
 
 
 class SoakFailed(AssertionError):
-    """A promise was broken, or something did not come in time."""
+    """A broken promise, or something that did not come in time."""
 
 
 class Node:
-    """The broker, over its deaths."""
+    """The broker, across its restarts."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -70,7 +70,7 @@ class Node:
             self._process.wait()
 
     def stop(self) -> None:
-        """In order; what it logged over its lives tells of no bug."""
+        """Stop the broker in order; fail if anything that it logged in its lives is a traceback."""
         if self._process is not None:
             self._process.terminate()
             code = self._process.wait(READY_S_MAX)
@@ -88,7 +88,7 @@ class Node:
 
 
 class Worker:
-    """One process of the program, started again by whoever watches over it."""
+    """One process of the program, which the round restarts."""
 
     def __init__(self, command: list[str], log: Path) -> None:
         self._command, self.log = command, log
@@ -123,7 +123,7 @@ class Worker:
 
 
 class Programs:
-    """What starts a worker of a plan; the Java one is compiled the first time."""
+    """The commands that start the workers of a plan. The Java program is compiled when it is first used."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -173,7 +173,7 @@ def _options(plan: Plan, index: int, bootstrap: str) -> dict[str, object]:
 
 
 class Place:
-    """A directory that goes when all is well and stays when it is not."""
+    """A directory that is removed when all is well, and kept when something failed."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="tidelog-soak-"))

@@ -1,9 +1,9 @@
-"""A round: input, workers, faults while they work, and what is left in the end.
+"""A round: input, workers, faults while they work, and the check of the outcome.
 
     half of the input -> workers start -> the other half, while the faults happen -> drained -> workers killed -> check
 
-A worker that ends by itself because its producer can not go on is started again, as whatever runs it in production
-would do. One that fails in another way is a failure of the round.
+A worker that ends by itself because its producer can not go on is restarted, as a supervisor in production would do.
+One that fails in another way fails the round.
 """
 
 import time
@@ -24,10 +24,10 @@ from tidelog.client.errors import ClientError
 from tidelog.model.ids import TopicPartition as InputPartition
 
 DRAIN_S_MAX = 60
-# What a fault waits for at most: with everybody dead or in a rebalance there are no commits, which is a good time, too.
+# The longest that a fault waits for commits: with all workers dead or in a rebalance there are none.
 COMMITS_S_MAX = 2.5
 FLUSH_S_MAX = 30
-# What a worker gets to do harm after it was thawed.
+# The time in which a thawed worker may do harm.
 AWAKE_S = 0.3
 
 
@@ -36,7 +36,7 @@ class Outcome:
     seconds: float
     commits: int
     aborts: int
-    ended: int  # workers that could not go on
+    ended: int  # how often a worker ended because it could not go on
 
 
 class Round:
@@ -104,8 +104,8 @@ class Round:
         return not self._thaw_at and time.monotonic() > self._awake_until
 
     def _committed(self) -> list[int]:
-        """By our own client: librdkafka's admin may abort the whole process when its broker goes in the middle of a
-        request (an assertion in rd_kafka_enq_once_del_source_return)."""
+        """Return the group's offsets, by our own client: librdkafka's admin may abort the whole process when its broker
+        goes in the middle of a request (an assertion in rd_kafka_enq_once_del_source_return)."""
         places = [InputPartition(self._plan.input, partition) for partition in range(PARTITIONS)]
         try:
             with Client(self._node.bootstrap, request_timeout_ms=2_000, retry_timeout_ms=300) as client:

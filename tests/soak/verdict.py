@@ -1,4 +1,4 @@
-"""What has to hold at the end of a round, asked of the broker by clients that were no part of it."""
+"""The checks at the end of a round, by clients that took no part in it."""
 
 import time
 from collections import Counter
@@ -15,12 +15,12 @@ from tidelog.model.ids import TopicPartition as OutputPartition
 
 READ_S_MAX = 30
 OPEN_STATES = ("Ongoing", "PrepareCommit", "PrepareAbort")
-# One may be open when its worker is killed at the end; it has run into its timeout by then.
+# A transaction may be open when its worker is killed at the end; after this long its timeout has ended it.
 SETTLE_S_MAX = 2 * TRANSACTION_TIMEOUT_MS / 1000
 
 
 def committed(admin: AdminClient, plan: Plan) -> list[int]:
-    """The group's offsets in the input; of one that is in a transaction not decided yet, -1."""
+    """Return the group's offsets in the input; -1 where one is in a transaction that is not decided yet."""
     places = [TopicPartition(plan.input, partition) for partition in range(PARTITIONS)]
     asked = ConsumerGroupTopicPartitions(f"{plan.name}-group", places)
     (future,) = admin.list_consumer_group_offsets([asked], require_stable=True, request_timeout=5).values()
@@ -29,7 +29,7 @@ def committed(admin: AdminClient, plan: Plan) -> list[int]:
 
 
 def check(bootstrap: str, plan: Plan) -> None:
-    check_nothing_open(bootstrap, plan)  # first: what is open hides what comes behind it
+    check_nothing_open(bootstrap, plan)  # first: an open transaction hides the records behind it
     every = read(bootstrap, plan.input)
     if sorted(value for values in every for _key, value in values) != list(range(RECORDS)):
         raise SoakFailed("the input is not what was produced: the idempotent producer lost or repeated something")
@@ -53,7 +53,7 @@ def check_output(partitions: list[list[tuple[int, int]]]) -> None:
 
 
 def read(bootstrap: str, topic: str) -> list[list[tuple[int, int]]]:
-    """Keys and values, by partition, as who reads committed sees them."""
+    """Return keys and values by partition, as a read_committed consumer sees them."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -84,7 +84,7 @@ def read(bootstrap: str, topic: str) -> list[list[tuple[int, int]]]:
 
 
 def check_nothing_open(bootstrap: str, plan: Plan) -> None:
-    """Neither for the coordinator nor for the logs."""
+    """Check that no transaction is open, neither for the coordinator nor in the logs."""
     until = time.monotonic() + SETTLE_S_MAX
     with Client(bootstrap) as client:
         admin = Admin(client)

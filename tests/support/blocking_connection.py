@@ -1,4 +1,5 @@
-"""A TCP connection that sends one request and waits for its answer, in our own codec: a client that hides nothing."""
+"""A TCP connection that sends a request and waits for its answer, in our own codec, without retries: a client that
+hides nothing."""
 
 import select
 import socket
@@ -21,7 +22,8 @@ class BlockingConnection:
         self._socket.sendall(b"".join(self._protocol.send(request, version)))
 
     def receive(self) -> Any:
-        """The answer to the oldest request, or None: the broker closed the connection, and there is a new one."""
+        """Return the answer to the oldest request. None if the broker closed the connection, which is then opened
+        anew."""
         while (response := self._protocol.next_response()) is None:
             room = self._protocol.receive.writable()
             count = self._received(room)
@@ -34,7 +36,7 @@ class BlockingConnection:
 
     @property
     def has_answer(self) -> bool:
-        """Or the beginning of one."""
+        """Tell whether an answer, or the beginning of one, has arrived."""
         return bool(select.select([self._socket], [], [], 0)[0])
 
     def ask(self, request: object, version: int) -> Any:

@@ -38,7 +38,7 @@ class Authority:
         valid_from: timedelta = -A_DAY,
         valid_to: timedelta = A_DAY,
     ) -> tuple[str, str]:
-        """Certificate and key. `host`: a name or an address that it is for."""
+        """Return a certificate and its key. `host` is a name or an address that the certificate is for."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         builder = _builder(subject, self._name, key, valid_from, valid_to)

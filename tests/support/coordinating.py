@@ -1,4 +1,4 @@
-"""A client of group coordinators over the simulated wire, and a node whose coordinators are at work."""
+"""A client of group coordinators over the simulated wire, and a node whose coordinators are active."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ ONE_NODE = {
 
 
 def group_world(seed: int, overrides: dict[str, str] | None = None, **more: Any) -> NodeWorld:
-    """With a topic `t` of two partitions."""
+    """Return a world with a topic `t` of two partitions and loaded group coordinators."""
     world = NodeWorld(seed, {**ONE_NODE, **(overrides or {})}, **more)
     client = world.client()
     create(client, "t", partitions=2)
@@ -37,7 +37,7 @@ def group_world(seed: int, overrides: dict[str, str] | None = None, **more: Any)
 
 
 def until_loaded(world: NodeWorld) -> None:
-    """All coordinators of groups are there, and active."""
+    """Wait until all group coordinators are loaded and active."""
     family = world.running.broker.coordinators.groups
     world.wait_for(lambda: len(family.machines()) == family.partition_count or None)
 
@@ -56,7 +56,7 @@ def commit(client: SimClient, group: str, offset: int, topic: str = "t", metadat
 
 
 def fetched(client: SimClient, group: str, topic: str = "t") -> int | ErrorCode:
-    """The committed offset, -1 for none; or why there is no answer."""
+    """Return the committed offset, -1 for none; or the error."""
     topics = [OffsetFetchRequestTopic(name=topic, partition_indexes=[0])]
     response = client.ask(OffsetFetchRequest(group_id=group, topics=topics), 7)
     if response.error_code:

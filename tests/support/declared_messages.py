@@ -1,4 +1,4 @@
-"""Every message that Tidelog declares, by name: what the wire tests range over."""
+"""Every message that Tidelog declares, by name, for the wire tests."""
 
 from functools import cache
 from typing import Any

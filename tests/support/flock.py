@@ -1,7 +1,7 @@
 """Consumers of confluent-kafka in groups, all polled by the test's own thread, so that a test says what happens when.
 
-A `Flock` holds the members of one group over one topic while records flow. Whatever else a test looks at, it keeps
-watch over two things: a partition has one owner at a time, and what was consumed has no doubles.
+A `Flock` holds the members of one group over one topic while records flow. It always checks two things: a partition has
+one owner at a time, and no record was consumed twice.
 """
 
 import time
@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 WAIT_SECONDS_MAX = 45
 HEARTBEAT_MS = 300
-# A member hears of a rebalance with its next heartbeat. The broker says when that is in the newer protocol.
+# A member hears of a rebalance with its next heartbeat; in the newer protocol the broker sets the interval.
 BROKER_SETTINGS = {
     "group.consumer.heartbeat.interval.ms": HEARTBEAT_MS,
     "group.consumer.min.heartbeat.interval.ms": HEARTBEAT_MS,
@@ -26,7 +26,7 @@ Place = tuple[str, int]
 
 class Member:
     def __init__(self, bootstrap: str, group: str, topics: Sequence[str], settings: dict[str, Any]) -> None:
-        self.assigned: list[set[Place]] = []  # each time, what was added
+        self.assigned: list[set[Place]] = []  # the partitions that each assignment added
         self.revoked: list[set[Place]] = []
         self.lost: list[set[Place]] = []
         self.consumed: list[tuple[str, int, int]] = []
@@ -58,7 +58,8 @@ class Member:
         self.owned -= topic_partitions(partitions)
 
     def poll(self) -> None:
-        """One by one: `consume` would hold records back for which a revocation in the same call commits nothing."""
+        """Poll records one by one: `consume` would hold back records which a revocation in the same call does not
+        commit."""
         wait_s = 0.02
         while (message := self._consumer.poll(wait_s)) is not None:
             wait_s = 0
@@ -70,7 +71,7 @@ class Member:
             self.consumed.append((topic, partition, offset))
 
     def close(self) -> None:
-        """Commits what was consumed, and leaves."""
+        """Commit what was consumed, and leave the group."""
         self._consumer.close()
         self.owned.clear()
 
@@ -101,7 +102,7 @@ class Flock:
         member.close()
 
     def run_until(self, met: Callable[[], bool]) -> None:
-        """Records come in all the time."""
+        """Produce and poll until the condition is met."""
         deadline = time.monotonic() + WAIT_SECONDS_MAX
         while not met():
             assert time.monotonic() < deadline, [(sorted(each.owned), each.revoked) for each in self.members]
@@ -109,9 +110,9 @@ class Flock:
             self._poll()
 
     def settle(self) -> None:
-        """Every partition has an owner, none has more than its share, and the coordinator says that this is it: until
-        then a member may have an epoch that is not the group's any more, and can not commit (nor can it on Apache).
-        """
+        """Run until every partition has an owner, no member has more than its share, and the coordinator calls the
+        group stable: before that a member may have an epoch that is not the group's any more, and can not commit (nor
+        can it on Apache)."""
         share = self._partitions // len(self.members)
         self.run_until(lambda: all(len(each.owned) == share for each in self.members) and self.is_stable())
 
@@ -124,7 +125,8 @@ class Flock:
         return mine
 
     def finish(self) -> None:
-        """Until what was produced is consumed; then everybody leaves, and it must have been consumed once."""
+        """Poll until all that was produced is consumed; then all members leave, and no record may have been consumed
+        twice."""
         deadline = time.monotonic() + WAIT_SECONDS_MAX
         while len(self.consumed()) < self.produced:
             assert time.monotonic() < deadline, f"{len(self.consumed())} of {self.produced} records were consumed"

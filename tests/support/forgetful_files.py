@@ -1,15 +1,15 @@
-"""A file system of the lake's port in memory, which forgets at a power cut what was not synced.
+"""A file system of the lake's port in memory, which forgets at a power loss what was not synced.
 
 Content and names are durable apart: `sync` makes the content of a file durable, `sync_directory` the names in a
-directory. A crash is raised before the n-th operation that changes anything; `killed` then is the world as a process
-finds it that died, `unplugged` as a machine finds it whose power failed. What a real file system does lies in between.
+directory. A crash is raised before the n-th operation that changes anything. Then `killed` returns the files as after
+the death of the process, `unplugged` as after a power loss. A real file system lies in between.
 """
 
 from copy import deepcopy
 
 
 class Crash(BaseException):
-    """The process is gone: nothing may catch it."""
+    """The death of the process, which nothing may catch."""
 
 
 class File:
@@ -20,7 +20,7 @@ class File:
 
 class ForgetfulFiles:
     def __init__(self, crash_before: int | None = None) -> None:
-        self.directories: dict[str, dict[str, File | None]] = {"": {}}  # a name: a file, or None for a directory
+        self.directories: dict[str, dict[str, File | None]] = {"": {}}  # by name: a file, or None for a directory
         self.durable: dict[str, dict[str, File | None]] = {"": {}}
         self.steps = 0
         self.crash_before = crash_before
@@ -86,7 +86,7 @@ class ForgetfulFiles:
         self.directories[directory].pop(name, None)
         self.removed.append(path)
 
-    # Afterwards
+    # After a crash
 
     def killed(self) -> "ForgetfulFiles":
         after = ForgetfulFiles()

@@ -1,4 +1,4 @@
-"""Requests with as many array elements as one likes: one for each array of each API, at any version."""
+"""Requests with any number of array elements: one for each array of each API, at any version."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ _VALUES: dict[Wire | None, Any] = {
     Wire.RECORDS: None,
 }
 
-# Where a number that counts up would only be refused, what is taken.
+# Values that are accepted, for fields in which a running number would be refused.
 SMALL_NUMBERS = {"num_partitions": 1, "replication_factor": 1, "resource_type": 2, "config_operation": 0}
 
 
 def array_paths(cls: type, version: int) -> list[Path]:
-    """Every array of a request at this version, as the names of the fields down to it."""
+    """Return every array of a request at this version, as the names of the fields down to it."""
     return list(_arrays(cls, version))
 
 
@@ -37,15 +37,16 @@ def _arrays(cls: type, version: int) -> Iterator[Path]:
 
 
 def giant(cls: type, version: int, path: Path, count: int, *, distinct: bool = True, width: int = 0) -> Any:
-    """A request whose array at `path` has `count` elements; those around it have one. Names are numbered and filled up
-    to `width` characters, or all the same."""
+    """Return a request whose array at `path` has `count` elements; the arrays around it have one. Names are numbered
+    and filled up to `width` characters, or all the same."""
     made = smallest(cls)
     _Giant(version, distinct, width).fill(made, path, count)
     return made
 
 
 def elements_each(cls: type, version: int, path: Path) -> int:
-    """How many elements the request grows by with each one of the array at `path`: those inside of it, and itself."""
+    """Return by how many elements the request grows with each one of the array at `path`: itself, and those inside
+    it."""
     return element_count(giant(cls, version, path, 2)) - element_count(giant(cls, version, path, 1))
 
 
@@ -91,7 +92,7 @@ class _Giant:
 
 
 def element_count(value: Any) -> int:
-    """Of every array of a message, nested ones too."""
+    """Count the elements of every array of a message, nested ones too."""
     if isinstance(value, list):
         return len(value) + sum(element_count(each) for each in value)
     if dataclasses.is_dataclass(value):

@@ -1,4 +1,4 @@
-"""Apache Kafka's own bytes, by message name. How they were made is told in tests/wire/golden/README.md."""
+"""Apache Kafka's own bytes, by message name. tests/wire/golden/README.md tells how they were made."""
 
 import gzip
 import json

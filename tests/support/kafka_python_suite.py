@@ -35,12 +35,12 @@ class ExternalService:
 
 
 class SuiteMissing(Exception):
-    """What stands in the way of having the suite here."""
+    """The reason why the suite can not be had here."""
 
 
 @dataclass(slots=True)
 class Outcomes:
-    """Names of tests, by what became of them; `skipped` has the reasons."""
+    """The names of tests by outcome; `failed` and `skipped` have the reasons."""
 
     passed: list[str]
     failed: dict[str, str]
@@ -49,7 +49,7 @@ class Outcomes:
 
 
 def fetch_suite() -> Path:
-    """The source distribution of the version that is installed, with the hash that is locked."""
+    """Return the source distribution of the installed version, fetching it first if need be. Its hash is locked."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tidelog" / "kafka-python"
     cache.mkdir(parents=True, exist_ok=True)
     archive = cache / f"kafka_python-{version('kafka-python')}.tar.gz"
@@ -76,7 +76,7 @@ def _download(cache: Path) -> None:
 
 
 def unpack(archive: Path, directory: Path) -> Path:
-    """Its tests only: the library under them is the installed one."""
+    """Unpack the tests only: the library that they use is the installed one."""
     with tarfile.open(archive) as packed:
         packed.extractall(directory, filter="data")
     (root,) = directory.iterdir()
@@ -87,8 +87,8 @@ def unpack(archive: Path, directory: Path) -> Path:
 
 
 def run_suite(root: Path, host: str, port: int, expected: Collection[str]) -> Outcomes:
-    """What failed, and was not expected to, gets a second try: some of the tests allow half a second for an answer,
-    which a machine with other work to do takes now and then."""
+    """Run the suite, and run unexpected failures a second time: some of the tests allow half a second for an answer,
+    and a machine with other work to do now and then takes longer."""
     first = _run(root, host, port, "test/integration", "--ignore=test/integration/test_ssl_integration.py")
     again = [f"test/integration/{name.replace('::', '.py::', 1)}" for name in first.failed if name not in expected]
     if not again:
@@ -104,7 +104,7 @@ def _run(root: Path, host: str, port: int, *arguments: str) -> Outcomes:
         **os.environ,
         "KAFKA_URI": f"kafka://{host}:{port}",
         "KAFKA_VERSION": "4.3.1",
-        "KAFKA_ROOT": str(root),  # only looked at, where the broker is somebody else's
+        "KAFKA_ROOT": str(root),  # not used to start a broker, since there is one already
         "PYTHONPATH": os.pathsep.join([str(root), str(REPOSITORY)]),
     }
     plugins = [option for name in ("tidelog", "randomly", "xdist", "cacheprovider") for option in ("-p", f"no:{name}")]

@@ -1,7 +1,7 @@
 """Messages with arbitrary content, from a seed: what a declaration allows at one version, and nothing else.
 
-The same seed gives the same message, so a failure can be looked at again. Values lean to the edges: the ends of the
-integer ranges, empty and null, one and many, text of one to four bytes a character.
+The same seed gives the same message, so a failure can be repeated. Values lean to the edges: the ends of the integer
+ranges, empty and null, one and many, text of one to four bytes a character.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ TEXTS = ["", "a", "orders", "tide.log_1-2", "höchst", "潮", "🌊 high water",
 FLOATS = [0.0, -0.0, 1.5, -1e300, 5e-324]
 SIZES = [0, 1, 1, 2, 3]
 
-# A say in what a field holds, for codecs that do not take every value: a list to choose from, or None for no say.
+# The values that a field may take, for codecs that do not take every value; None for any.
 Choices = Callable[[FieldSchema], list[Any] | None]
 
 
@@ -27,7 +27,7 @@ def any_value(_: FieldSchema) -> list[Any] | None:
 
 
 def seed_of(*parts: object) -> int:
-    """The same in every process, which `hash` of a string is not."""
+    """Return a seed that is the same in every process, which `hash` of a string is not."""
     return zlib.crc32(repr(parts).encode())
 
 
@@ -82,12 +82,12 @@ ZEROS: dict[Wire, Any] = {Wire.BOOL: False, Wire.STRING: "", Wire.BYTES: b"", Wi
 
 
 def smallest(cls: type[Any]) -> Any:
-    """What must be given is zero or empty, the rest at its default."""
+    """Return a message whose required fields are zero or empty, and all others at their defaults."""
     return cls(**{field.name: default_of(field) for field in schema_of(cls).fields})
 
 
 def default_of(field: FieldSchema) -> Any:
-    """Kafka's: where nothing is declared, it is zero or empty."""
+    """Return the field's default in Kafka: where none is declared, it is zero or empty."""
     if field.default is not dataclasses.MISSING:
         return field.default() if field.default_is_factory else field.default
     if field.is_array:

@@ -1,4 +1,4 @@
-"""Messages as plain values, so that they can be compared with what another codec makes of the same bytes.
+"""Messages as plain values, so that they can be compared with what another codec reads from the same bytes.
 
 UUIDs are text, bytes and records hex, structs dicts by field name.
 """
@@ -15,13 +15,13 @@ SPELLINGS = {"enable_2pc": "enable2Pc", "kraft_version": "kRaftVersion", "kraft_
 
 
 def all_values(message: Any) -> dict[str, Any]:
-    """Every field, also those that a version does not carry, by Kafka's own name."""
+    """Return every field by Kafka's own name, also those that a version does not carry."""
     fields = schema_of(type(message)).fields
     return {camel_case(field.name): plain(field, getattr(message, field.name), None) for field in fields}
 
 
 def carried_values(message: Any, version: int) -> dict[str, Any]:
-    """The fields that the version carries, by name."""
+    """Return the fields that the version carries, by name."""
     fields = [field for field in schema_of(type(message)).fields if version in field.versions]
     return {field.name: plain(field, getattr(message, field.name), version) for field in fields}
 

@@ -1,4 +1,4 @@
-"""A group coordinator with its log in a list: what it decides is replayed at once, as the driver does it."""
+"""A group coordinator with its log in a list: its records are replayed at once, as the driver does it."""
 
 from collections.abc import Generator
 from typing import Any
@@ -19,7 +19,7 @@ MAX_RECORD_BYTES = 1_048_588
 
 
 def topic_id(name: str, made: int = 0) -> Uuid:
-    """`made` tells a topic from one of the same name before it."""
+    """Return a topic id; `made` tells a topic from an earlier one of the same name."""
     return Uuid(name.encode().ljust(15, b"\x01")[:15] + bytes([made + 1]))
 
 
@@ -36,7 +36,7 @@ def settings(**properties: str) -> str:
 
 
 class Coordinated:
-    """`properties` are settings, with `_` for each `.`."""
+    """A group coordinator, its clock and its cluster. `properties` are settings, with `_` for each `.`."""
 
     def __init__(self, topics: dict[str, int], max_record_bytes: int = MAX_RECORD_BYTES, **properties: str) -> None:
         self.config = load_broker_config(settings(**properties), "a test").config
@@ -74,7 +74,7 @@ class Coordinated:
         return result.response
 
     def pass_time(self, elapsed_ms: int) -> None:
-        """And let the machine do what is due."""
+        """Advance the clocks, and let the machine do what is due."""
         self.now_ms += elapsed_ms
         self.wall_ms += elapsed_ms
         for _ in range(100):
@@ -85,7 +85,7 @@ class Coordinated:
         raise AssertionError("the machine never comes to rest")
 
     def reload(self) -> None:
-        """A new machine, from the log."""
+        """Replace the machine by a new one that is replayed from the log."""
         self.machine = self.replayed()
         self.machine.activate(self.now_ms)
 
@@ -96,7 +96,7 @@ class Coordinated:
         return machine
 
     def validate_state(self) -> None:
-        """What the machine holds is what its log says."""
+        """Check that the machine's durable state is what its log says."""
         assert _durable(self.machine) == _durable(self.replayed()), "the live state is not what the log says"
 
     # The cluster

@@ -1,4 +1,4 @@
-"""Requests about offsets in few words, and their answers in plain values."""
+"""Short ways to make requests about offsets, with their answers as plain values."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ from tidelog.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 
-# (topic, partition): what was answered
+# by topic and partition
 Codes = dict[tuple[str, int], ErrorCode]
 
 
@@ -41,7 +41,7 @@ def commit(
     metadata: str | None = "",
     **of: Any,
 ) -> Codes:
-    """`of` are fields of the request: the member, its generation, ..."""
+    """Commit offsets; return the answers. `of` are fields of the request: the member, its generation, ..."""
     topics = [
         OffsetCommitRequestTopic(
             name="" if version >= 10 else topic,
@@ -111,7 +111,7 @@ def fetch_groups(
     stable: bool = False,
     **of: Any,
 ) -> Any:
-    """The response. Topics None: all of them."""
+    """Fetch the offsets of groups; return the response. Topics None stands for all of them."""
     asked = [
         OffsetFetchRequestGroup(group_id=group, topics=_topics(topics, version), **of)
         for group, topics in groups.items()
@@ -122,7 +122,7 @@ def fetch_groups(
 def fetch(
     at: Coordinated, group: str, topics: dict[str, list[int]] | None = None, version: int = 9, *, stable: bool = False
 ) -> dict[tuple[str, int], Any]:
-    """Offset, or the error. Nothing for a partition without an offset."""
+    """Fetch a group's offsets; return offset or error for each partition, and nothing for one without an offset."""
     response = fetch_groups(at, {group: topics}, version, stable=stable)
     assert response.groups[0].error_code == 0
     return {

@@ -1,4 +1,5 @@
-"""One comparison for every foreign codec: it reads what we write, field for field, and writes the same bytes again."""
+"""One comparison for every foreign codec: it has to read what we write, field for field, and write the same bytes
+again."""
 
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ class Oracle(Protocol):
     def read(self, cls: type[Any], version: int, data: bytes) -> Any: ...
 
     def values(self, cls: type[Any], version: int, theirs: Any) -> dict[str, Any]:
-        """In the form of `carried_values`."""
+        """Return the fields in the form of `carried_values`."""
 
     def write(self, cls: type[Any], version: int, theirs: Any) -> bytes: ...
 
@@ -27,7 +28,8 @@ def known_versions(oracle: Oracle, cls: type[Any]) -> list[int]:
 
 
 def assert_agreement(oracle: Oracle, cls: type[Any], version: int, choices: Choices = any_value) -> None:
-    """`choices` keeps to what the foreign codec can hold, where that is less than the protocol allows."""
+    """Check that both codecs agree on random messages. `choices` restricts them to what the foreign codec can hold,
+    where that is less than the protocol allows."""
     for instance in range(INSTANCES):
         message = MessageBuilder(version, seed_of(cls.__name__, version, instance), choices).build(cls)
         data = encode(message, version)
@@ -39,7 +41,7 @@ def assert_agreement(oracle: Oracle, cls: type[Any], version: int, choices: Choi
 
 
 def agrees(oracle: Oracle, cls: type[Any], choices: Choices = any_value) -> bool:
-    """Whatever a foreign codec raises is a disagreement."""
+    """Tell whether the foreign codec agrees at every version; any exception that it raises is a disagreement."""
     try:
         for version in known_versions(oracle, cls):
             assert_agreement(oracle, cls, version, choices)

@@ -1,4 +1,4 @@
-"""The order of tests, for workers that each get a piece of the list and later take from each other's ends."""
+"""The order of tests, for workers that each get a part of the list and later steal from each other's ends."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -7,11 +7,11 @@ Test = TypeVar("Test")
 
 
 def dealt_out(modules: Iterable[Sequence[Test]], workers: int) -> list[Test]:
-    """The tests of all modules, so that each worker begins with some of the first modules, and comes to the last at its
-    end.
+    """Return the tests of all modules, ordered so that each worker begins with some of the first modules and ends with
+    some of the last.
 
-    xdist's `worksteal` cuts the list into as many pieces as there are workers, of the same length but for a test. A
-    module goes to the worker that has the most room left, as far as it fits.
+    The worksteal mode of xdist cuts the list into as many pieces as there are workers, of the same length but for a
+    test. A module goes to the worker that has the most room left, as far as it fits.
     """
     given = [list(tests) for tests in modules]
     count = sum(map(len, given))

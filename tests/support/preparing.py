@@ -1,4 +1,4 @@
-"""Batches that take longer than a turn, and workers that wait for the test's word."""
+"""Batches that take longer than a turn, and workers that wait until the test lets them go."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tests.support.serving import batch_of
 from tidelog.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tidelog.sim.node_world import NodeWorld
 
-# At this level a broker compresses about 7 KB within a turn; zeros and the like take no time in a test either way.
+# At this level a broker compresses about 7 KB within a turn. Repeated bytes keep the tests quick at any level.
 HEAVY_CONFIG = {"compression.type": "zstd", "compression.zstd.level": "19"}
 HEAVY_BYTES = 10_000
 
@@ -27,7 +27,7 @@ def produce_request(topic: str, *batches: tuple[int, memoryview], acks: int = -1
 
 
 class IdleWorkers:
-    """From when it is made, the node's batch workers do nothing until they are let go."""
+    """A hold on a node's batch workers: they do nothing until `let_go`."""
 
     def __init__(self, world: NodeWorld) -> None:
         self._world = world
@@ -36,7 +36,7 @@ class IdleWorkers:
         self._workers.step = lambda: False  # type: ignore[method-assign]
 
     def wait_for(self, count: int = 1) -> None:
-        """Until so many batches are with the workers, or wait for one."""
+        """Wait until `count` batches are with the workers, or wait for one."""
         broker = self._world.running.broker
         self._world.wait_for(lambda: len(broker.preparations) == count or None)
 

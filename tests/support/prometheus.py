@@ -14,7 +14,7 @@ Labels = frozenset[tuple[str, str]]
 
 
 class NotPrometheus(AssertionError):
-    """The text breaks a rule."""
+    """The rule of the format that the text breaks."""
 
 
 @dataclass

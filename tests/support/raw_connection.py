@@ -1,4 +1,4 @@
-"""A connection in the simulator whose bytes are looked at as they are."""
+"""A connection in the simulator that shows the bytes as they are."""
 
 import struct
 
@@ -13,7 +13,7 @@ def raw_request(api_key: int, version: int, body: bytes = b"") -> bytes:
 
 
 class Raw:
-    """A connection whose bytes are looked at as they are."""
+    """A connection that shows the bytes as they are."""
 
     def __init__(self, world: NodeWorld, port: int = 9092) -> None:
         self._world = world
@@ -39,7 +39,7 @@ class Raw:
         self._world.client_host.send(self.connection, [data])
 
     def frame(self) -> bytes:
-        """The next response without its size; b"" when the connection was closed instead."""
+        """Return the next response without its size; b"" when the connection was closed instead."""
         return bytes(self._world.wait_for(self._look))
 
     def _look(self) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Requests as a client would send them, as frames, of every API and version that a listener advertises.
+"""Frames of requests as a client would send them, of every API and version that a listener advertises.
 
 They name topics, partitions and batches that exist, so that a handler gets as far as it can; `mutated` then changes a
 frame the way bad memory, bad clients and bad people do.
@@ -64,7 +64,7 @@ def batches() -> list[bytes]:
 
 
 class Recorder:
-    """`ids` are topic ids that exist."""
+    """A source of frames. `ids` are topic ids that exist."""
 
     def __init__(self, ids: Sequence[bytes]) -> None:
         self._ids = [*ids, bytes(16)]
@@ -89,7 +89,7 @@ class Recorder:
         cls = REQUESTS[api_key]
         yield framed(smallest(cls), version)
         for build in range(BUILDS_A_VERSION):
-            seed = seed_of(int(api_key), version, build)  # an ApiKey has another text than its number
+            seed = seed_of(int(api_key), version, build)  # int: the text of an ApiKey is its name
             yield framed(MessageBuilder(version, seed, self.choices).build(cls), version)
 
     def all_frames(self, api_keys: Sequence[int]) -> list[bytes]:
@@ -108,7 +108,7 @@ def versions_of(api_key: int) -> range:
 
 
 def old_produce(version: int) -> bytes:
-    """A version that is advertised and not served: two topics, three partitions."""
+    """Return a Produce of a version that is advertised and not served: two topics, three partitions."""
     one = struct.pack(">ii", 0, 4) + b"data"
     topics = struct.pack(">ih", 2, 5) + b"plain" + struct.pack(">i", 2) + one + one
     topics += struct.pack(">h", 5) + b"other" + struct.pack(">i", 1) + one
@@ -117,7 +117,7 @@ def old_produce(version: int) -> bytes:
 
 
 def framed(message: Any, version: int) -> bytes:
-    """With its size in front, from a client of the name `fuzz`."""
+    """Return the request with its size in front, from a client with the id `fuzz`."""
     return b"".join(map(bytes, ClientConnection(RESPONSES, "fuzz").send(message, version)))
 
 
@@ -125,7 +125,7 @@ EDGES = (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\x00\x
 
 
 def mutated(frame: bytes, random: Random) -> bytes:
-    """Changed in one to three places; mostly with a size that fits what became of it."""
+    """Return the frame changed in one to three places, mostly with the size of the result in front."""
     body = bytearray(frame[_SIZE.size :])
     for _ in range(random.choice((1, 1, 2, 3))):
         _mutate(body, random)

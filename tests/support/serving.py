@@ -1,4 +1,4 @@
-"""What a client in the simulator does all the time: make topics, produce, fetch. Each fails loudly on an error."""
+"""What clients in the simulator do most: create topics, produce, fetch. Each function fails on an error."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from tidelog.sim.node_world import SimClient
 
 
 def create(client: SimClient, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> bytes:
-    """The topic's id; its partitions are there when this returns."""
+    """Create a topic and return its id; its partitions exist when this returns."""
     given = [CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()]
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=given)
     answer = client.ask(CreateTopicsRequest(topics=[topic]), 7).topics[0]
@@ -31,7 +31,7 @@ def batch_of(
 
 
 def produced(client: SimClient, topic: str, batch: Any, *, acks: int = -1, version: int = 9, partition: int = 0) -> Any:
-    """The partition's answer, whatever it says."""
+    """Produce a batch and return the partition's answer, error or not."""
     data = PartitionProduceData(index=partition, records=batch)
     topics = [TopicProduceData(name=topic, partition_data=[data])]
     response = client.ask(ProduceRequest(acks=acks, timeout_ms=1_000, topic_data=topics), version)
@@ -39,7 +39,7 @@ def produced(client: SimClient, topic: str, batch: Any, *, acks: int = -1, versi
 
 
 def produce(client: SimClient, topic: str, *values: bytes, partition: int = 0) -> int:
-    """The first offset."""
+    """Produce the values and return their base offset."""
     answer = produced(client, topic, batch_of(*values), partition=partition)
     assert answer.error_code == ErrorCode.NONE, answer
     return int(answer.base_offset)
@@ -54,6 +54,6 @@ def fetch_values(client: SimClient, topic: str, offset: int = 0, partition: int 
 
 
 def values_in(records: Any, offset: int = 0) -> list[bytes]:
-    """From that offset on: the first batch is whole, and may begin before it."""
+    """Return the values from `offset` on: the first batch comes whole, and may begin before it."""
     found = [record for batch in batches(bytes(records or b"")) for record in batch.records()]
     return [record.value or b"" for record in found if record.offset >= offset]

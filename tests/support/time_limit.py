@@ -1,6 +1,6 @@
-"""A plugin for suites of other people's tests, in a process of their own: no phase of a test takes longer than this.
+"""A plugin for other people's test suites, run in a process of their own: no phase of a test may take longer than this.
 
-A client that waits for ever in one of them, whoever is to blame, is a failure of that test, which may be tried again.
+A client that waits for ever in one of them, whoever is to blame, fails that test, which may be tried again.
 kafka-python 3.0.12 does so now and then: a consumer whose metadata arrive while it subscribes never asks for its topic.
 """
 

@@ -42,7 +42,7 @@ SMALL = {
 
 
 def transactional_world(seed: int = 1, **overrides: str) -> NodeWorld:
-    """A node whose coordinators are at work."""
+    """Return a node whose coordinators are active."""
     named = {name.replace("_", "."): value for name, value in overrides.items()}
     world = NodeWorld(seed, {**SMALL, **named})
     with_coordinators(world)
@@ -61,7 +61,8 @@ def with_coordinators(world: NodeWorld) -> None:
 
 
 class SimProducer:
-    """One connection and one transactional id. Methods that return an answer fail on none of its errors."""
+    """A producer with one connection and one transactional id. Methods that return an answer do not fail on its
+    errors."""
 
     def __init__(self, world: NodeWorld, transactional_id: str, *, is_v2: bool = True) -> None:
         self.world = world
@@ -77,7 +78,7 @@ class SimProducer:
         )
 
     def init(self, timeout_ms: int = 60_000) -> "SimProducer":
-        """As clients do it: again while the last transaction is being ended."""
+        """Initialise the producer as clients do: ask again while the last transaction is being ended."""
         answer = self.ask_init(timeout_ms)
         while answer.error_code == ErrorCode.CONCURRENT_TRANSACTIONS:
             self.world.run(20)
@@ -108,7 +109,7 @@ class SimProducer:
         assert not any(each.partition_error_code for topic in results for each in topic.results_by_partition), answer
 
     def batch(self, topic_partition: tuple[str, int], *values: bytes) -> memoryview:
-        """The next of the producer's for this partition."""
+        """Build the producer's next batch for this partition."""
         sequence = self.sequences.get(topic_partition, 0)
         self.sequences[topic_partition] = sequence + len(values)
         return batch_of(
@@ -132,13 +133,13 @@ class SimProducer:
         return 12 if self.is_v2 else 11
 
     def ask_produce(self, topic_partition: tuple[str, int], *values: bytes, version: int | None = None) -> Any:
-        """The partition's answer."""
+        """Produce the values and return the partition's answer."""
         request = self.request((topic_partition, self.batch(topic_partition, *values)))
         response = self.client.ask(request, version or self.produce_version)
         return response.responses[0].partition_responses[0]
 
     def write(self, *topic_partitions: tuple[str, int], value: bytes = b"x") -> list[int]:
-        """The same value to each of them, in one request; their offsets."""
+        """Write the same value to each partition, in one request; return the offsets."""
         if not self.is_v2:
             self.add(*topic_partitions)
         request = self.request(
@@ -233,13 +234,13 @@ def fetch_request(
 
 
 def last_stable(client: SimClient, topic_partition: tuple[str, int]) -> tuple[int, int]:
-    """The last stable offset and the high watermark, as a client is told."""
+    """Return the last stable offset and the high watermark, as a client is told."""
     data = client.ask(fetch_request(topic_partition), 12).responses[0].partitions[0]
     return data.last_stable_offset, data.high_watermark
 
 
 def committed_values(client: SimClient, topic_partition: tuple[str, int]) -> list[bytes]:
-    """What a consumer that reads committed makes of the whole partition."""
+    """Return the values that a read_committed consumer gets from the whole partition."""
     found: list[bytes] = []
     offset = 0
     while True:
@@ -260,7 +261,8 @@ def committed_values(client: SimClient, topic_partition: tuple[str, int]) -> lis
 def committed_offset(
     client: SimClient, group: str, topic_partition: tuple[str, int], *, require_stable: bool = False
 ) -> int:
-    """-1: none; -2: there is one in a transaction that is not decided, and `require_stable` makes that an error."""
+    """Return the committed offset; -1 for none. -2 if there is one in a transaction that is not decided, which
+    `require_stable` makes an error."""
     topic, index = topic_partition
     asked = OffsetFetchRequestGroup(
         group_id=group, topics=[OffsetFetchRequestTopics(name=topic, partition_indexes=[index])]

@@ -1,8 +1,8 @@
-"""A dumb cluster and dumb drivers for the two-phase commit of the Spark sink: who decides what, with whom dying when.
+"""A dumb cluster and dumb drivers for the two-phase commit of the Spark sink, whose drivers may die at any step.
 
-A transaction holds one tag, (batch, task, run); tags of committed transactions are what a consumer would see. A driver
-is a generator that stops before every effect: whoever holds it goes on with it, forgets it (a crash), or lets another
-go first (a zombie).
+A transaction holds one tag, (batch, task, run); a consumer would see the tags of committed transactions. A driver is a
+generator that stops before every effect: the test resumes it, forgets it (a crash), or lets another go first (a
+zombie).
 """
 
 from collections.abc import Generator, Iterable, Mapping
@@ -15,7 +15,7 @@ Tag = tuple[int, int, str]
 
 
 class Died(Exception):
-    """The process is gone: nobody catches this but the test."""
+    """The death of the process, which nobody catches but the test."""
 
 
 class Fenced(Exception):
@@ -36,12 +36,12 @@ class Cluster:
     visible: list[Tag] = field(default_factory=list)
     ledger: Decision | None = None
     decided: list[Decision] = field(default_factory=list)
-    owner: int = 0  # whose record the ledger takes
-    commits_left: int | None = None  # until the driver dies among its EndTxns
-    topics: dict[str, str] = field(default_factory=dict)  # their ids
+    owner: int = 0  # the epoch whose records the ledger accepts
+    commits_left: int | None = None  # EndTxns that are left until the driver dies among them
+    topics: dict[str, str] = field(default_factory=dict)  # topic ids by name
 
     def begin(self, transactional_id: str, tag: Tag) -> Transaction:
-        """InitProducerId and the first write: what was open under the id is aborted."""
+        """Begin a transaction, as InitProducerId and the first write do; an open one of the same id is aborted."""
         former = self.held.get(transactional_id)
         epoch = 0 if former is None else former.epoch + 2
         producer_id = len(self.held) if former is None else former.producer_id
@@ -66,7 +66,7 @@ class Cluster:
 
 
 class FakeWorld:
-    """Of one driver."""
+    """The cluster as one driver sees it."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -123,11 +123,12 @@ class FakeWorld:
 
 @dataclass
 class Checkpoint:
-    """What Spark has taken note of. A copy goes its own way, with other batches of the same numbers."""
+    """The batches that Spark has recorded as planned and committed. A copy goes its own way, with other batches of the
+    same numbers."""
 
     name: str = "checkpoint"
-    committed: int = -1  # the last batch of which Spark has taken note
-    planned: dict[int, str] = field(default_factory=dict)  # what batches are made of, by number: a replay reuses it
+    committed: int = -1  # the last batch that Spark has recorded as committed
+    planned: dict[int, str] = field(default_factory=dict)  # the content of batches by number, which a replay reuses
 
     def plan(self, batch_id: int) -> str:
         return self.planned.setdefault(batch_id, f"{batch_id} of {self.name}")
@@ -136,7 +137,7 @@ class Checkpoint:
         return Checkpoint(name, self.committed, dict(self.planned))
 
     def rewind(self) -> None:
-        """To before the last batch, which is planned anew."""
+        """Go back to before the last batch, which will be planned anew."""
         self.planned.pop(self.committed, None)
         self.committed = max(-1, self.committed - 1)
         self.name += "'"
@@ -144,21 +145,21 @@ class Checkpoint:
 
 @dataclass
 class Query:
-    """What drivers of one query share: the cluster, and Spark's checkpoint."""
+    """The state that the drivers of one query share: the cluster, and Spark's checkpoint."""
 
     batches: int
     tasks: int
     cluster: Cluster = field(default_factory=Cluster)
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
-    lost: list[int] = field(default_factory=list)  # batches that a driver complained of
+    lost: list[int] = field(default_factory=list)  # batches that a driver reported as lost
     retries: set[tuple[int, int]] = field(default_factory=set)  # (batch, task) whose first attempt is killed
-    losing_answers: int = 0  # of this many records the answer is lost on the way
-    goes_on: bool = False  # whoever calls the commit catches its error, and writes the next batch in the same run
-    taken_note_of: list[tuple[int, str]] = field(default_factory=list)  # number and content of a batch: Spark goes on
+    losing_answers: int = 0  # the answers to this many decision records are lost
+    goes_on: bool = False  # the caller of the commit catches its error, and writes the next batch in the same run
+    taken_note_of: list[tuple[int, str]] = field(default_factory=list)  # number and content of each committed batch
     refused: int = 0
 
     def driver(self, run: str, checkpoint: Checkpoint | None = None) -> Generator[None, None, None]:
-        """Ends when all batches are committed, or with an error as Spark's query would."""
+        """Run a driver. It ends when all batches are committed, or with an error, as Spark's query would."""
         checkpoint = checkpoint or self.checkpoint
         batch_id = checkpoint.committed + 1
         while batch_id < self.batches:
@@ -198,7 +199,7 @@ class Query:
         try:
             for step in commit(world, batch):
                 yield
-                if step.what == "commit" and self.losing_answers:  # the record is there, and its writer knows nothing
+                if step.what == "commit" and self.losing_answers:  # the record is written, but its writer does not know
                     self.losing_answers -= 1
                     raise TimeoutError
         except Died:

@@ -33,7 +33,7 @@ def run_probe(package_parent: Path, **environment: str) -> subprocess.CompletedP
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A copy of the installed package, compiled files included, that a test may damage."""
+    """Return a copy of the installed package, compiled files included, that a test may damage."""
     shutil.copytree(_compiled.PACKAGE, tmp_path / "tidelog", ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
@@ -105,7 +105,7 @@ def test_a_broken_manifest_is_an_error_not_a_guess(tmp_path: Path) -> None:
 
 
 def test_an_isolated_build_has_what_the_compiler_reads() -> None:
-    """`pip install .` compiles with nothing at hand but what is required for building; mypyc reads all types."""
+    """`pip install .` compiles with nothing but the build requirements at hand, and mypyc reads all types."""
     declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     typed = [each for each in declared["project"]["dependencies"] if not each.startswith("rich")]
     assert [each for each in typed if each not in declared["build-system"]["requires"]] == []

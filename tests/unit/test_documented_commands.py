@@ -1,4 +1,4 @@
-"""Every `tidelog ...` that a page, the image or the service unit tells people to type is one that the parser takes."""
+"""Every `tidelog ...` that a page, the image or the service unit tells people to type is accepted by the parser."""
 
 import json
 import re
@@ -34,7 +34,7 @@ LISTENERS = "controller.listener.names=CONTROLLER\nlisteners=PLAINTEXT://:9092,C
 
 
 def settings_of(page: str) -> list[str]:
-    """Every `tidelog configs set` of a page."""
+    """Return every `tidelog configs set` of a page."""
     shown = [each for each in commands_of(page) if each.startswith("configs set ")] if page in PAGES else []
     return [*shown, *INLINE.findall((ROOT / page).read_text())]
 

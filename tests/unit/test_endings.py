@@ -1,4 +1,4 @@
-"""Tests come to an end, also where a shell started them in the background and has them ignore SIGINT."""
+"""Tests come to an end, also where a shell started them in the background, which makes them ignore SIGINT."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""What `make` installs, for development and for the demo, and what it says meanwhile."""
+"""The packages that `make` installs, for development and for the demo, and its output meanwhile."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def pins(path: str) -> set[tuple[str, str, str]]:
 
 
 def test_the_demo_and_development_share_an_environment() -> None:
-    """Whichever is installed first, the other one changes no version of it."""
+    """Whichever is installed first, the other changes no version of it."""
     demo = pins("requirements/demo.txt")
     assert demo <= pins("requirements/dev.txt")
     assert {"pyspark", "pyarrow", "rich", "setuptools"} <= {name for name, _, _ in demo}
@@ -73,7 +73,7 @@ def test_a_long_step_says_that_it_goes_on(
 
 
 def test_make_demo_installs_only_what_it_needs_unless_the_rest_is_there(tmp_path: Path) -> None:
-    # Not those that `make test` hands to what it runs.
+    # Without the variables that `make test` hands to its children.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
 
     def commands() -> str:

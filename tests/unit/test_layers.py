@@ -27,7 +27,7 @@ def lint(root: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A small package in the shape of the real one, under the real contracts."""
+    """Return a small package in the shape of the real one, under the real contracts."""
     for package in (path for path in (ROOT / "src/tidelog").iterdir() if (path / "__init__.py").exists()):
         (tmp_path / "src/tidelog" / package.name).mkdir(parents=True)
         (tmp_path / "src/tidelog" / package.name / "__init__.py").touch()

@@ -1,11 +1,11 @@
-"""In what order the tests run: what waits is begun first, by every worker."""
+"""The order in which tests run: every worker begins with tests that wait."""
 
 import pytest
 from tests.support.order import dealt_out
 
 
 def pieces(tests: list[str], workers: int) -> list[list[str]]:
-    """As xdist's `worksteal` cuts the list."""
+    """Cut the list as the worksteal mode of xdist does."""
     cut, left = [], tests
     for number in range(workers):
         length = len(left) // (workers - number)

@@ -34,7 +34,8 @@ def test_source_file(path: Path) -> None:
 
 
 def is_kernel(path: Path) -> bool:
-    """A compiled kernel is one loop with everything inlined; a call in it would cost more than its work."""
+    """Tell whether the file is a compiled kernel: one loop with everything inlined, since a call in it would cost more
+    than its work."""
     return path.stem.startswith("kernels")
 
 

@@ -27,7 +27,7 @@ def full_message(name: str, version: int) -> Any:
 
 
 def reset(value: Any, field_name: str) -> None:
-    """Put every field of that name back to its default, wherever it is."""
+    """Set every field of that name back to its default, wherever it is."""
     for element in value if isinstance(value, list) else []:
         reset(element, field_name)
     for field in schema_of(type(value)).fields if dataclasses.is_dataclass(value) else ():
@@ -38,7 +38,7 @@ def reset(value: Any, field_name: str) -> None:
 
 
 def write_with_refusals(message: Any, version: int) -> tuple[list[str], bytes]:
-    """(the fields that had to be reset, the bytes in the end)."""
+    """Return the fields that had to be reset before the message could be written, and its bytes."""
     refused: list[str] = []
     while True:
         try:

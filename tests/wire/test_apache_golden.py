@@ -43,7 +43,8 @@ def test_reads_and_writes_what_kafka_writes(name: str) -> None:
 
 
 def test_null_in_a_tagged_struct_that_has_a_default() -> None:
-    """As Java writes `setClassicMemberMetadata(null)`: tag 0 of one byte, and that a varint 0 rather than int8 -1."""
+    """Java writes null for such a struct (setClassicMemberMetadata) as tag 0 of one byte, a varint 0 rather than int8
+    -1."""
     data = bytes.fromhex("010101010101ffffffff0101000100")
     message = decode_exact(ConsumerGroupMemberMetadataValue, data, 0)
     assert message.classic_member_metadata is None

@@ -1,4 +1,4 @@
-"""What holds for every declaration, whatever its fields are."""
+"""The rules for every declaration, whatever its fields are."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ NAMES = sorted(ALL)
 
 
 def fields_of(name: str) -> Iterator[tuple[type[Any], FieldSchema, Versions]]:
-    """(the struct, its field, the versions that carry the field), through the whole message."""
+    """Return (struct, field, versions that carry the field) for every field of the whole message."""
     return _walk(ALL[name], schema_of(ALL[name]).versions)
 
 

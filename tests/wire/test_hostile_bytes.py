@@ -46,7 +46,7 @@ def test_no_part_of_a_message_is_a_message(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_message_reaches_into_the_next_one(name: str) -> None:
-    """In a receive buffer the bytes that are missing from a message are there, only they are not its own."""
+    """A receive buffer has bytes behind a truncated message, but they are not its own."""
     for version, data in full_lines(name):
         buffer = b"before" + data + data
         for end in range(6, 6 + len(data)):
@@ -127,7 +127,7 @@ def test_the_costliest_lists_cost_a_small_multiple_of_their_bytes(name: str) -> 
 
 
 def memory_to_read(cls: type[Any], data: bytes, version: int) -> int:
-    """The peak, in bytes."""
+    """Return the peak memory of decoding the data, in bytes."""
     tracemalloc.start()
     try:
         decode_exact(cls, data, version)

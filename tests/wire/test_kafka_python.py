@@ -18,7 +18,7 @@ PACKAGES = ["admin", "consumer", "producer", "metadata", "sasl"]
 
 def kafka_python_messages() -> dict[str, type[Any]]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # it reads its schemas in a way that Python will give up
+        warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a deprecated function
         packages = [import_module(f"kafka.protocol.{package}") for package in PACKAGES]
     return {name: getattr(package, name) for package in packages for name in package.__all__}
 
@@ -26,7 +26,7 @@ def kafka_python_messages() -> dict[str, type[Any]]:
 MESSAGES = kafka_python_messages()
 
 
-# It gives a few fields names of its own.
+# kafka-python gives a few fields names of its own.
 NAMES = {
     "enable_2pc": "enable2_pc",
     "cluster_authorized_operations": "authorized_operations",
@@ -76,7 +76,8 @@ def _attribute(theirs: Any, name: str) -> Any:
 
 
 def _from_bits(bits: set[int] | None) -> int:
-    """It makes a set of the bits, and None of the value for 'not asked'."""
+    """Return the number for a set of bits. kafka-python decodes such fields to a set, and the value for 'not asked' to
+    None."""
     if bits is None:
         return NO_OPERATIONS
     number = sum(1 << bit for bit in bits)
@@ -87,7 +88,7 @@ KAFKA_PYTHON = KafkaPython()
 ALL = declared_messages()
 KNOWN = sorted(name for name, cls in ALL.items() if known_versions(KAFKA_PYTHON, cls))
 
-# Where it does not follow the protocol: a field, the values with which it does, and what goes wrong with others. The
+# Where kafka-python breaks the protocol: a field, the values that do work, and what goes wrong with others. The
 # test below fails when an entry is no longer needed.
 LIMITS = {"ApiVersionsResponse": ("error_code", [0], "any error is taken for a body of version 0, not only error 35")}
 

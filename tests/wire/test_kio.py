@@ -63,7 +63,8 @@ class Kio:
 
 
 def representable(field: FieldSchema) -> list[Any] | None:
-    """kio turns error codes, dates and durations into Python's own, which do not hold every number."""
+    """Return the values of a field that kio can hold: it turns error codes, dates and durations into Python's own
+    types, which do not hold every number."""
     if _is_error_code(field):
         return [int(code) for code in ErrorCode]
     if _is_time(field):
@@ -103,7 +104,7 @@ def _kio_name(cls: type[Any]) -> str:
 
 
 def _spelling(name: str) -> str:
-    """kio names durations without their unit, and words of one letter apart."""
+    """Return the name as kio spells it: durations without their unit, and no underscores."""
     return name.removesuffix("_ms").replace("_", "")
 
 

@@ -49,8 +49,8 @@ def format_directory(jars: Path, directory: Path, settings: Mapping[str, str] | 
 def running_broker(
     jars: Path, directory: Path, settings: Mapping[str, str] | None = None, jvm: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Its bootstrap address while it runs on a formatted directory; it is stopped as an operator would stop it. `jvm`:
-    as `java_command` has it."""
+    """Run a broker on a formatted directory; yield its bootstrap address. It is stopped as an operator would stop it.
+    `jvm` is handed to `java_command`."""
     port, controller_port = held_ports(2)
     properties = write_properties(directory, port, controller_port, settings)
     output = directory.with_suffix(".output")
@@ -68,7 +68,8 @@ def running_broker(
 def write_properties(
     directory: Path, port: int, controller_port: int, settings: Mapping[str, str] | None = None
 ) -> Path:
-    """`settings` come on top: of a name that is there twice, the last counts. They may name the ports as ours do."""
+    """Write the broker's properties file and return its path. `settings` come last, where they override ours, and may
+    name the ports and the directory as ours do."""
     path = directory.with_suffix(".properties")
     text = PROPERTIES + "".join(f"{name}={value}\n" for name, value in (settings or {}).items())
     path.write_text(text.format(directory=directory, port=port, controller_port=controller_port))

@@ -2,7 +2,7 @@
 
 With it a broker takes half the time to start, and half the CPU (2.1 s instead of 4.1 for a start, a group and a stop);
 the tools gain as much. It is made once, beside the cached jars, by a broker that a client uses for a moment. A JVM that
-can not use it (another Java, other jars) runs without, and says nothing.
+can not use it (another Java, other jars) runs without it and prints nothing about it.
 """
 
 import tempfile
@@ -16,7 +16,7 @@ WAIT_SECONDS_MAX = 60
 
 
 def archived_jars() -> Path:
-    """The directory with the jars, as `fetch_jars` has it, once there is an archive of their classes too."""
+    """Return the directory of the jars, as `fetch_jars` does, once the archive of their classes exists too."""
     jars = fetch_jars()
     archive = archive_path(jars)
     with exclusive(archive.with_suffix(".lock")):
@@ -26,7 +26,7 @@ def archived_jars() -> Path:
 
 
 def _make(jars: Path, archive: Path) -> None:
-    """Under another name first: a JVM that ends while it writes leaves half of it."""
+    """Write the archive under another name first, because a JVM that dies while writing leaves half a file."""
     with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
         made, directory = Path(scratch) / archive.name, Path(scratch) / "data"
         format_directory(jars, directory)
@@ -37,7 +37,7 @@ def _make(jars: Path, archive: Path) -> None:
 
 
 def _use(bootstrap: str) -> None:
-    """What nearly every test does with a broker: records, a group, a transaction."""
+    """Do what nearly every test does with a broker: produce in a transaction, and consume in a group."""
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "one"})
     producer.init_transactions(WAIT_SECONDS_MAX)
     producer.begin_transaction()

@@ -31,7 +31,8 @@ def jars() -> Path:
 
 @pytest.fixture(scope="session")
 def written_by_apache(jars: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> ApacheDirectory:
-    """Do not change it: `apache_directory` is a copy that may be."""
+    """Return the directory that Apache's broker wrote, which no test may change; `apache_directory` is a copy that a
+    test may change."""
     base = tmp_path_factory.getbasetemp()
     shared = (base if worker_id == "master" else base.parent) / "apache"
     with exclusive(shared / ".lock"):

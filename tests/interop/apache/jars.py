@@ -15,12 +15,12 @@ TOOL_SECONDS_MAX = 60
 
 
 class ApacheMissing(Exception):
-    """What stands in the way of running Apache Kafka here."""
+    """The reason why Apache Kafka can not run here."""
 
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Test workers are processes: what is made once is made under a lock of the system's."""
+    """Hold a file lock of the system, because test workers are processes and some things are made once for all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -28,15 +28,15 @@ def exclusive(path: Path) -> Iterator[None]:
 
 
 def fetch_jars() -> Path:
-    """The directory with the jars; `.complete` is written last, so a fetch that was cut off, or was of another list of
-    jars, is done again."""
+    """Return the directory of the jars, fetching them first if need be. `.complete` is written last, so a fetch that
+    was cut off, or that was of another list of jars, is done again."""
     if shutil.which("java") is None:
         raise ApacheMissing("there is no `java` on the path")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tidelog" / f"kafka-{VERSION}"
     with exclusive(cache.with_suffix(".lock")):
         complete = cache / ".complete"
         if not complete.exists() or complete.read_bytes() != POM.read_bytes():
-            archive_path(cache).unlink(missing_ok=True)  # of other jars
+            archive_path(cache).unlink(missing_ok=True)  # its classes are of other jars
             _run_maven(cache)
             complete.write_bytes(POM.read_bytes())
     return cache
@@ -56,25 +56,27 @@ def _run_maven(cache: Path) -> None:
 
 
 def archive_path(jars: Path) -> Path:
-    """Where the archive of their classes is, if there is one (class_archive.py)."""
+    """Return where the archive of the jars' classes is, if it exists (class_archive.py)."""
     return jars.parent / f"{jars.name}-classes.jsa"
 
 
 def archive_options(jars: Path) -> list[str]:
-    """For a JVM whose class path begins with the jars. It does not tell on standard output that it can not use them."""
+    """Return the options by which a JVM uses the class archive; its class path must begin with the jars. A JVM that can
+    not use the archive does not say so on standard output."""
     archive = archive_path(jars)
     return ["-Xshare:auto", "-Xlog:disable", f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
 
 
 def java_command(jars: Path, main_class: str, *arguments: str, jvm: Sequence[str] = ()) -> list[str]:
-    """Small heap, quick start: these programs live for seconds. `jvm`: options in the place of the class archive."""
+    """Return a command with a small heap and a quick start, since these programs live for seconds. `jvm` are options
+    that replace those of the class archive."""
     options = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *(jvm or archive_options(jars))]
     logging = f"-Dlog4j2.configurationFile={Path(__file__).parent / 'log4j2.properties'}"
     return ["java", *options, logging, "-cp", f"{jars}/*", main_class, *arguments]
 
 
 def run_tool(jars: Path, main_class: str, *arguments: str) -> tuple[str, str]:
-    """What the tool printed, on standard output and as errors; it fails here when the tool failed."""
+    """Run a tool and return its standard output and standard error; fail when the tool fails."""
     command = java_command(jars, main_class, *arguments)
     outcome = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_SECONDS_MAX)
     assert outcome.returncode == 0, outcome.stdout[-2000:] + outcome.stderr[-2000:]

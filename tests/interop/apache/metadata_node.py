@@ -121,7 +121,7 @@ class ControllerNode:
         return answers[0]
 
     def register_broker(self) -> None:
-        """Registered and unfenced."""
+        """Register the broker and unfence it."""
         registration = BrokerRegistrationRequest(
             broker_id=NODE_ID,
             cluster_id=CLUSTER_ID,
@@ -170,7 +170,7 @@ class ControllerNode:
 
 @contextmanager
 def our_controller(directory: Path, *, is_static: bool = False) -> Iterator[ControllerNode]:
-    """Stops in order."""
+    """Run our controller on the directory, and stop it in order at the end."""
     fs = PosixFileSystem()
     try:
         voters = static_voters(["1@127.0.0.1:9093"], "CONTROLLER") if is_static else VoterSet()

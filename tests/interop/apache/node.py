@@ -33,7 +33,8 @@ class Node:
         self.progress = progress
 
     def log(self, topic: str) -> Log:
-        """The one that is there, or a new one, flushed: before that it would not roll."""
+        """Return the topic's log, creating it if need be. A new one is flushed first, because it would not roll before
+        that."""
         topic_partition = TopicPartition(topic, 0)
         log: Log | ErrorCode | None = self.logs.get(topic_partition)
         if log is None:
@@ -45,7 +46,7 @@ class Node:
         return log
 
     def settle(self) -> None:
-        """Until nothing is under way."""
+        """Flush the logs, and wait until no flush is under way."""
         self.logs.flush_due(now_ms())
         while self.logs.is_flushing:
             self.logs.complete(self.fs.completions(), now_ms())
@@ -53,7 +54,7 @@ class Node:
             time.sleep(0.001)
 
     def append(self, topic: str, records: Sequence[Record], options: BatchOptions | None = None) -> int:
-        """One batch, written when this returns; its first offset."""
+        """Append one batch and return its base offset. The batch is written when this returns."""
         builder = BatchBuilder(options=options or BatchOptions())
         for record in records:
             builder.append(record.timestamp, record.key, record.value, record.headers)
@@ -84,7 +85,7 @@ def now_ms() -> int:
 
 @contextmanager
 def our_node(directory: Path, **changes: object) -> Iterator[Node]:
-    """`changes` are to the configuration of all topics. It stops in order."""
+    """Run a node on the directory and stop it in order. `changes` apply to the configuration of all topics."""
     fs = PosixFileSystem()
     config: TopicConfig = replace(resolve_topic_config({}, Layers()), **changes)  # type: ignore[arg-type]
     unasked = ProducerStateConfig(verification_enabled=False)  # there is no coordinator to ask

@@ -17,7 +17,7 @@ STOP_SECONDS_MAX = 30
 
 @contextmanager
 def our_broker(directory: Path) -> Iterator[str]:
-    """Its bootstrap address while it runs; SIGTERM must end it with code 0."""
+    """Run our broker and yield its bootstrap address; SIGTERM must end it with code 0."""
     port, controller_port = held_ports(2)
     properties = write_properties(directory, port, controller_port)
     output = directory.with_suffix(".ours.output")

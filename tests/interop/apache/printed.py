@@ -1,4 +1,4 @@
-"""Apache's DumpLogSegments, and our dump in its words: line by line the same, or one of us reads wrongly."""
+"""Apache's DumpLogSegments, and our dump in its words. The two agree line by line, or one of them reads wrongly."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from tidelog.storage.inspect.rows import Row
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 TIMESTAMP_TYPES = {"CREATE_TIME": "CreateTime", "LOG_APPEND_TIME": "LogAppendTime"}
-# All that the tool may complain about: it takes the first offset of a segment for the one after -1.
+# The tool may complain only of a segment's first offset, which it expects to follow -1.
 HARMLESS = re.compile(r"Non-consecutive offsets in .*|  -1 is followed by \d+")
 # Compaction leaves gaps; and batches without records, in whose records the tool looks for the time of an index entry
 # (Apache's own cleaner takes it from their headers, as ours does).
@@ -23,7 +23,7 @@ HARMLESS_IF_COMPACTED = re.compile(
 
 
 def apache_dump(jars: Path, files: list[Path], *options: str, compacted: bool = False) -> dict[str, list[str]]:
-    """What the tool prints for each file; it fails here over any serious complaint."""
+    """Return the lines that the tool prints for each file; fail at any serious complaint of it."""
     printed, complaints = run_tool(jars, DUMP, *options, "--files", ",".join(map(str, files)))
     serious = [line for line in complaints.splitlines() if not HARMLESS.fullmatch(line)]
     assert not [line for line in serious if not (compacted and HARMLESS_IF_COMPACTED.fullmatch(line))], complaints
@@ -39,7 +39,7 @@ def apache_dump(jars: Path, files: list[Path], *options: str, compacted: bool = 
 
 
 def facts_only(lines: list[str]) -> list[str]:
-    """Batches and records; without what decoders say about control records of the quorum."""
+    """Return the lines of batches and records, without what decoders add about the quorum's control records."""
     facts = [line for line in lines if line.startswith(("baseOffset", "| "))]
     return [re.sub(r"(headerKeys: \[.*?\])(?! endTxnMarker).*", r"\1", line) for line in facts]
 

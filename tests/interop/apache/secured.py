@@ -31,7 +31,8 @@ class SecuredNode:
     directory: Path  # of the certificates
 
     def settings(self, listener: str, mechanism: str = "", **changes: str) -> dict[str, str]:
-        """Those that get in. In `changes`, underscores stand for dots."""
+        """Return the client settings with which this listener lets a client in. In `changes`, underscores stand for
+        dots."""
         found = {"security.protocol": "SSL" if listener == "MUTUAL" else listener.removesuffix("_SHORT")}
         if "SSL" in found["security.protocol"]:
             found["ssl.truststore.location"] = str(self.directory / "authority.pem")
@@ -67,7 +68,8 @@ def secured_node(jars: Path, directory: Path) -> Iterator[SecuredNode]:
 
 
 def write_certificates(directory: Path) -> None:
-    """For `localhost`, not for its address: that is the wrong name."""
+    """Write the certificates. The broker's is for `localhost` and not for the address, so that a client which connects
+    by address finds the wrong name."""
     authority = Authority("the authority of this test")
     (directory / "authority.pem").write_text(authority.pem)
     (directory / "stranger.pem").write_text(Authority("nobody's authority").pem)
@@ -79,7 +81,7 @@ def write_certificates(directory: Path) -> None:
 def _settings(ports: dict[str, int], directory: Path) -> dict[str, str]:
     named = "".join(f",{name}://localhost:{port}" for name, port in ports.items())
     protocols = {name: "SSL" if name == "MUTUAL" else name.removesuffix("_SHORT") for name in ports}
-    # Curly brackets are Python's here, and doubled; the properties file takes backslashes, and they are doubled, too.
+    # The properties file takes backslashes as escapes, so they are doubled.
     user = PASSWORD.replace("\\", "\\\\").replace('"', '\\\\"')
     plain = _MODULE.format("plain", "Plain", f'user_{USER}="{user}"')
     scram = _MODULE.format("scram", "Scram", "")
@@ -105,7 +107,7 @@ def _settings(ports: dict[str, int], directory: Path) -> dict[str, str]:
 
 
 def _add_scram_user(bootstrap: str) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap})  # named: its answers end with it
+    admin = AdminClient({"bootstrap.servers": bootstrap})  # kept alive: its answers end with it
     for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):  # one a request
         wanted = UserScramCredentialUpsertion(USER, ScramCredentialInfo(mechanism, 4096), PASSWORD.encode())
         for done in admin.alter_user_scram_credentials([wanted]).values():

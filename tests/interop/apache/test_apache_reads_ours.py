@@ -27,7 +27,7 @@ KINDS = ("*.log", "*.index", "*.timeindex", "*.txnindex", "*.snapshot")
 
 
 def some_records(noise: random.Random, count: int, size: int = 300) -> list[Record]:
-    """Times out of order, keys and values that may be missing, headers."""
+    """Return records with timestamps out of order, keys and values that may be missing, and headers."""
     records = []
     for number in range(count):
         headers = (Header("n", b"%d" % number),) if number % 4 == 0 else ()
@@ -127,7 +127,7 @@ def pairs(records: Sequence[Written] | Sequence[Record]) -> list[Pair]:
 
 
 def consume(bootstrap: str, topic: str, count: int) -> list[Pair]:
-    """All that a read_committed consumer gets, up to the end of the partition."""
+    """Return all that a read_committed consumer gets, up to the end of the partition."""
     settings = {"bootstrap.servers": bootstrap, "group.id": "check", "enable.partition.eof": True}
     consumer = Consumer(settings | {"isolation.level": "read_committed", "enable.auto.commit": False})
     consumer.assign([TopicPartition(topic, 0, 0)])

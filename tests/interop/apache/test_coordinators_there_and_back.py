@@ -1,5 +1,6 @@
 """Groups, offsets and transactions in a directory that goes from Apache's broker to ours and back: each finds what the
-other left, members and an open transaction included, and goes on with it. Apache's dump tool reads what ours wrote."""
+other left, members and an open transaction included, and continues from there. Apache's dump tool reads the records
+that ours wrote."""
 
 import contextlib
 from collections.abc import Iterator
@@ -63,4 +64,4 @@ def assert_dumped(jars: Path, directory: Path) -> None:
         assert len(ours) > 20
         assert by_apache(jars, directory / f"{topic}-0", decoder) == ours
         for path in (directory / f"{topic}-0").glob("0*"):
-            our_dump(path)  # and finds nothing amiss
+            our_dump(path)  # fails on damage

@@ -1,4 +1,4 @@
-"""Idempotence and transactions: what Apache's broker answers, ours answers, request by request and field by field."""
+"""Idempotence and transactions: our broker answers as Apache's does, request by request and field by field."""
 
 import shutil
 from pathlib import Path
@@ -33,7 +33,7 @@ NOBODYS_MARKER = "a marker without a producer is a bad request, not a fault of t
 COORDINATORS_LOG = "a marker among the transactional ids: Apache takes it, and can not load what follows it afterwards"
 SECOND_BATCH = "found by our log, which says where it begins; Apache finds it before it comes to that"
 LAST_EPOCH = "a producer whose last epoch was announced in vain may ask again; Apache fails on it, and leaves no record"
-# Scenario, step, and why ours is meant to be different.
+# The reason why ours differs, by scenario and step.
 DEVIATIONS: dict[tuple[str, str], str] = {
     ("init-old-while-open", "4."): OLD_EPOCH,
     ("init-old-while-open", "5."): OLD_EPOCH,

@@ -29,7 +29,7 @@ def broker() -> Iterator[Broker]:
 
 @contextmanager
 def member(broker: Broker, group: str, protocol: str) -> Iterator[None]:
-    """A member that has all partitions, and stays where the group is."""
+    """Run a member that has all partitions and stays in the group."""
     settings = {
         "bootstrap.servers": broker.bootstrap_servers,
         "group.id": group,

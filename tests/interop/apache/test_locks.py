@@ -1,6 +1,5 @@
-"""A log directory is locked against Apache's broker too, and theirs against us: the two kinds of lock exclude
-each other.
-"""
+"""A log directory that we hold is locked against Apache's broker, and one that it holds against us: our lock and Java's
+exclude each other."""
 
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 @contextmanager
 def java_locker(path: str) -> Iterator[str]:
-    """What Java says to the lock; it holds it meanwhile."""
+    """Yield Java's answer to its attempt to lock the file. If it got the lock, it holds it meanwhile."""
     command = ["java", "-XX:TieredStopAtLevel=1", str(LOCKER), path]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as java:
         assert java.stdout is not None
@@ -34,7 +33,7 @@ def test_java_is_kept_out_of_ours(tmp_path: Path) -> None:
     fs, path = PosixFileSystem(), str(tmp_path / ".lock")
     held = fs.lock(path)
     with pytest.raises(LockHeld):
-        fs.lock(path)  # and whoever was refused has closed the file again, which must not free it
+        fs.lock(path)  # the refused one closes the file, which must not free the lock
     with java_locker(path) as answer:
         assert answer == "refused"
     held.release()

@@ -1,4 +1,4 @@
-"""Our replay of metadata records and Apache's: the same images, each from the other's records."""
+"""Our replay of metadata records and Apache's give the same images, each from the other's records."""
 
 import random
 import shutil
@@ -35,7 +35,8 @@ def image_of(records: Iterable[MetadataRecord]) -> MetadataImage:
 
 
 def random_log(seed: int) -> list[MetadataRecord]:
-    """With ELR on: without it Apache leaves eligible leader replicas out of its snapshots."""
+    """Return random metadata records with ELR enabled: without it Apache leaves eligible leader replicas out of its
+    snapshots."""
     rng = random.Random(seed)
     plain = twin.empty()
     messages: list[Any] = []
@@ -51,7 +52,7 @@ def random_log(seed: int) -> list[MetadataRecord]:
 
 
 def through_apache(jars: Path, directory: Path, sequences: list[list[MetadataRecord]]) -> list[list[MetadataRecord]]:
-    """The records of the image that Apache makes of each sequence."""
+    """Return the records of the image that Apache makes of each sequence."""
     if shutil.which("javac") is None:
         pytest.skip("APACHE'S IMAGE WAS NOT COMPARED WITH OURS: a program of the tests needs a JDK, this is a JRE")
     framed = [[*(encode_metadata_record(*record) for record in sequence), b""] for sequence in sequences]
@@ -75,7 +76,7 @@ def _sequences(written: bytes) -> Iterator[list[MetadataRecord]]:
 
 
 def records_of(path: Path) -> list[MetadataRecord]:
-    """The metadata records of a segment or a snapshot."""
+    """Return the metadata records of a segment or a snapshot."""
     data = [batch for batch in batches(path.read_bytes()) if not batch.header.is_control]
     return [decode_metadata_record(record.value) for batch in data for record in batch.records() if record.value]
 
@@ -111,7 +112,8 @@ def test_bootstrap_records_are_those_of_kafka_storage(written_by_apache: ApacheD
 
 
 def _comparable(records: Iterable[MetadataRecord]) -> list[bytes]:
-    """Byte for byte but for the order, which is that of Java's hash maps, also within a record."""
+    """Return the records as bytes, sorted. Lists inside a record are sorted too, since their order is that of Java's
+    hash maps."""
     for message, _ in (listed := list(records)):
         for name in ("log_dirs", "features", "end_points", "entity"):
             if hasattr(message, name):

@@ -43,7 +43,7 @@ def topic_names(directory: Path, *, is_static: bool = True) -> list[str]:
 
 
 def shell(jars: Path, snapshot: Path, *command: str) -> list[str]:
-    """What MetadataShell says, without what it logs."""
+    """Return the words that MetadataShell prints, without those that it logs."""
     shown, _ = run_tool(jars, SHELL, "--snapshot", str(snapshot), *command)
     return " ".join(line for line in shown.splitlines() if "control record" not in line).split()
 
@@ -86,7 +86,7 @@ def test_apaches_tools_read_our_log_and_snapshot(jars: Path, tmp_path: Path) -> 
 
 
 def test_apaches_broker_goes_on_with_our_directory(jars: Path, tmp_path: Path) -> None:
-    """Formatted by us, begun by us; then Apache's; then ours again."""
+    """A directory that we formatted and wrote to is used by Apache's broker, and then by us again."""
     directory = tmp_path / "ours"
     format_ours(directory, standalone=False)
     with our_controller(directory, is_static=True) as node:
@@ -122,7 +122,7 @@ def test_we_go_on_with_apaches_directory_and_give_it_back(jars: Path, apache_dir
 
 
 def test_we_begin_on_what_apaches_tool_formatted(jars: Path, tmp_path: Path) -> None:
-    """With static voters; and the same with a dynamic one, whose first snapshot says who it is."""
+    """A directory with static voters, and one with a dynamic voter, which the first snapshot names."""
     static = tmp_path / "static"
     format_directory(jars, static)
     fs = PosixFileSystem()

@@ -1,4 +1,4 @@
-"""What our cleaner leaves of a log, read by Apache's tool, batch for batch and index entry for index entry."""
+"""A log that our cleaner compacted, read by Apache's tool, batch for batch and index entry for index entry."""
 
 import random
 from pathlib import Path
@@ -61,7 +61,7 @@ def write_table(directory: Path) -> list[tuple[bytes, bytes | None]]:
 
 
 def clean(fs: PosixFileSystem, partition: Path) -> int:
-    """Everything but the active segment; where that begins."""
+    """Clean everything but the active segment; return the base offset of that one."""
     bases = sorted(int(path.stem) for path in partition.glob("*.log"))
     assert len(bases) > 3
     job = CleaningJob(

@@ -1,5 +1,5 @@
-"""Our client with Apache Kafka over each security protocol: everything works as without, and what does not fit is
-said at once, with the setting that it takes."""
+"""Our client with Apache Kafka over each security protocol: everything works as without security, and a wrong setting
+is reported at once, by its name."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 
 GIVE_UP_S = 20
-LARGE = bytes(range(256)) * 800  # many records of TLS
+LARGE = bytes(range(256)) * 800  # many TLS records
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_admin_producer_and_consumer_work(node: SecuredNode, listener: str, mech
 
 
 def fetched_to(client: Client, topic_partition: TopicPartition, end: int) -> int:
-    """By the link that fetches for Spark."""
+    """Fetch with `FetchAhead`, as the Spark source does; return the offset that it reached."""
     source = FetchAhead(client, topic_partition, 0, end, FetchOptions(partition_bytes=1 << 16))
     while source.next_chunk() is not None:
         pass
@@ -73,7 +73,7 @@ def fetched_to(client: Client, topic_partition: TopicPartition, end: int) -> int
 
 
 def test_a_session_is_renewed_on_the_same_connection(node: SecuredNode) -> None:
-    """The broker ends connections on which it is not, with their next request."""
+    """The broker would close a connection whose session is not renewed in time, at the next request on it."""
     topic_partition, ended = TopicPartition("renewed", 0), time.monotonic() + 2.5 * SESSION_MS / 1000
     with client_of(node, "SASL_PLAINTEXT_SHORT", "PLAIN") as client:
         Admin(client).create_topic(NewTopic("renewed", 1))
@@ -87,7 +87,7 @@ def test_a_session_is_renewed_on_the_same_connection(node: SecuredNode) -> None:
                 links.append(source._link)
                 client.pause(100)
         connections = dict(client._connections)
-        time.sleep(SESSION_MS / 1000)  # nobody looks, and then there is something to send
+        time.sleep(SESSION_MS / 1000)  # the session ends while the client is idle
         assert Admin(client).list_topics()
         assert client._connections == connections
         assert links[0] is not None

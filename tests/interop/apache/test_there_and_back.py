@@ -1,5 +1,5 @@
-"""A whole directory from Apache's broker to ours and back: every record is there on both sides, and what one of them
-changed, the other has."""
+"""A whole directory from Apache's broker to ours and back: every record is there on both sides, and each has the
+changes that the other made."""
 
 from pathlib import Path
 from typing import cast
@@ -17,7 +17,7 @@ TABLE_CLEANED_TO = 300  # below it, only the last record of each key is left
 
 
 def read(bootstrap: str, topic: str, count: int) -> list[Written]:
-    """All records, also those of aborted transactions: a log keeps them."""
+    """Return all records, also those of aborted transactions, which stay in a log."""
     settings = {
         "bootstrap.servers": bootstrap,
         "group.id": "unused",

@@ -1,4 +1,5 @@
-"""Apache's command-line tools, and the Java clients in them, against our broker. Each is a JVM: each test says much."""
+"""Apache's command-line tools, and the Java clients in them, against our broker. Each call starts a JVM, so each test
+checks much."""
 
 import re
 import subprocess
@@ -55,7 +56,7 @@ def test_topics_and_configs(jars: Path, broker: Broker) -> None:
     tool(jars, broker, CONFIGS, "--alter", *topic, "--add-config", "segment.ms=70000")
     described = tool(jars, broker, CONFIGS, "--describe", *topic)
     assert "max.message.bytes=2000" in described
-    # As Apache's broker answers: the synonyms of segment.ms begin at log.roll.ms, which has no default.
+    # Apache's broker answers the same: the synonyms of segment.ms begin at log.roll.ms, which has no default.
     assert "segment.ms=70000 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:segment.ms=70000}" in described
     tool(jars, broker, TOPICS, "--delete", "--topic", "orders")
     assert "orders" not in tool(jars, broker, TOPICS, "--list")

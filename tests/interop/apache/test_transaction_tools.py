@@ -26,7 +26,7 @@ PRODUCE_BEFORE_VERIFICATION = 11
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    """Without the verification that keeps hanging transactions from coming about since KIP-890."""
+    """Run a node without the partition verification that, since KIP-890, keeps transactions from hanging."""
     with testing.broker({"transaction.partition.verification.enable": False}) as started:
         yield started
 
@@ -43,7 +43,7 @@ def create_topic(broker: Broker, name: str) -> None:
 
 
 def leave_a_transaction_hanging(broker: Broker, topic: str) -> int:
-    """A transactional batch that no coordinator has heard of, an hour old. Gives its producer id."""
+    """Write a transactional batch, an hour old, that no coordinator has heard of; return its producer id."""
     connection = BlockingConnection(broker.bootstrap_servers, "hanging")
     producer_id = connection.ask(
         InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000), 4

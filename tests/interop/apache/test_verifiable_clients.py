@@ -1,7 +1,7 @@
 """Apache's VerifiableProducer and VerifiableConsumer, the clients of its own system tests, under both group protocols.
 
-They tell what they do in lines of JSON. Two consumers share a topic while it is written; one of them is stopped, and
-the other goes on with all of it: every record is consumed, none twice.
+They report what they do in lines of JSON. Two consumers share a topic while it is written; one of them is stopped, and
+the other takes all of it: every record is consumed, none twice.
 """
 
 import json
@@ -27,8 +27,8 @@ WAIT_SECONDS_MAX = 90
 Event = dict[str, Any]
 
 
-# A member hears of a rebalance with its next heartbeat: not in three or five seconds. The broker says when that is in
-# the newer protocol, the client in the older one.
+# A member hears of a rebalance with its next heartbeat, by default after three or five seconds. The interval is set by
+# the broker in the newer protocol, and by the client in the older one.
 HEARTBEAT_MS = 300
 BROKER_SETTINGS = {
     "num.partitions": PARTITIONS,
@@ -51,7 +51,7 @@ def client_settings(tmp_path: Path, protocol: str) -> Path:
 
 
 class VerifiableConsumer:
-    """A process, and the events that it has told so far."""
+    """A process of a VerifiableConsumer, and the events that it has reported so far."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
@@ -70,7 +70,8 @@ class VerifiableConsumer:
 
     @property
     def assigned(self) -> set[int]:
-        """As of its last assignment; the newer protocol tells only what came, and what was taken away."""
+        """Return the partitions that it has now, summed up over its events: the newer protocol reports only what was
+        added and what was revoked."""
         held: set[int] = set()
         for event in list(self._events):
             if event["name"] in ("partitions_assigned", "partitions_revoked"):
@@ -80,7 +81,7 @@ class VerifiableConsumer:
 
     @property
     def consumed(self) -> list[tuple[int, int]]:
-        """Partition and offset of every record."""
+        """Return partition and offset of every record that it consumed."""
         ranges = [each for event in self.told("records_consumed") for each in event["partitions"]]
         return [(each["partition"], at) for each in ranges for at in range(each["minOffset"], each["maxOffset"] + 1)]
 
@@ -89,7 +90,7 @@ class VerifiableConsumer:
         return [event for event in self.told("offsets_committed") if not event["success"]]
 
     def stop(self) -> None:
-        """As its system tests do; it leaves the group."""
+        """Stop the process with SIGTERM, as Apache's system tests do; it leaves the group first."""
         self._process.terminate()
         self._process.wait(WAIT_SECONDS_MAX)
         self._reader.join()
@@ -134,7 +135,7 @@ def produce(jars: Path, broker: Broker) -> None:
 
 
 def produce_more(broker: Broker) -> None:
-    """By a client that is there at once, after the Java one has shown what it can."""
+    """Produce with a client that starts at once; the slow Java one has produced before."""
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for index in range(RECORDS):
         producer.produce(TOPIC, b"more", partition=index % PARTITIONS)

@@ -1,4 +1,4 @@
-"""A directory that Apache's broker wrote: our dump and our verification, record for record."""
+"""A directory that Apache's broker wrote, in our dump and our verification, record for record."""
 
 import json
 from pathlib import Path

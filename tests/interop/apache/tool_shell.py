@@ -12,8 +12,8 @@ from tests.interop.apache.jars import java_command
 SHELL = Path(__file__).parent / "ToolShell.java"
 STOP_SECONDS_MAX = 30
 
-HINT = "The consumer rebalance protocol (KIP-848) is production-ready"  # said to those who use the older one
-HEADINGS = ("GROUP", "TOPIC", "TransactionalId", "CoordinatorId", "ProducerId", "Topic")  # of the first column
+HINT = "The consumer rebalance protocol (KIP-848) is production-ready"  # printed to users of the older protocol
+HEADINGS = ("GROUP", "TOPIC", "TransactionalId", "CoordinatorId", "ProducerId", "Topic")  # of a table's first column
 
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
@@ -33,7 +33,7 @@ class ToolShell:
         return self.run(TRANSACTIONS, "--bootstrap-server", self._bootstrap, *arguments)
 
     def consume(self, topic: str, count: int, *arguments: str) -> list[str]:
-        """The lines of a ConsoleConsumer that ends after so many records, or ten seconds without one."""
+        """Return the lines of a ConsoleConsumer that ends after `count` records, or ten seconds without one."""
         limits = ("--max-messages", str(count), "--timeout-ms", "10000")
         printed = self.run(
             CONSOLE_CONSUMER, "--bootstrap-server", self._bootstrap, "--topic", topic, *limits, *arguments
@@ -43,7 +43,7 @@ class ToolShell:
         return lines[:-1]
 
     def run(self, main_class: str, *arguments: str) -> str:
-        """What the tool printed, to either stream; it fails here when the tool failed."""
+        """Run a tool and return what it printed to either stream; fail when the tool fails."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write("\t".join((main_class, *arguments)).encode() + b"\n")
@@ -70,7 +70,8 @@ def tool_shell(jars: Path, bootstrap: str) -> Iterator[ToolShell]:
 
 
 def rows(printed: str) -> list[dict[str, str]]:
-    """A table that a tool printed: headings without spaces, one row a line; empty lines and a title may come before."""
+    """Return the rows of a table that a tool printed: headings without spaces, one row a line; empty lines and a title
+    may come before it."""
     lines = [line.split() for line in printed.splitlines() if line.strip()]
     start = next(index for index, words in enumerate(lines) if len(words) > 1 and words[0] in HEADINGS)
     heading = lines[start]

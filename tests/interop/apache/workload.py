@@ -1,4 +1,4 @@
-"""What is written into Apache's broker, and what came back for it: the expectation that our own tools are held to.
+"""The records that are written into Apache's broker, and the offsets it gave them: our own tools must find the same.
 
     plain      three segments' worth of incompressible values, with headers, nulls and timestamps out of order
     packed     every codec
@@ -37,7 +37,7 @@ Expectation = dict[str, list[Written]]
 
 
 class Writer:
-    """A producer that remembers what was delivered where."""
+    """A producer that remembers which record was delivered at which offset."""
 
     def __init__(self, bootstrap: str, **settings: object) -> None:
         self.producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, **settings})
@@ -78,7 +78,7 @@ def run_workload(bootstrap: str, directory: Path) -> Expectation:
 
 
 def _create_topics(bootstrap: str) -> None:
-    forever = {"retention.ms": "-1"}  # the timestamps are of years ago
+    forever = {"retention.ms": "-1"}  # because the timestamps are years old
     compacted = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "1000"}
     admin = AdminClient({"bootstrap.servers": bootstrap})
     topics = [
@@ -147,7 +147,7 @@ def _commit_offsets(bootstrap: str, topic: str) -> None:
 
 
 def _await_cleaner(directory: Path) -> None:
-    """Until the cleaner has been over the table, up to its last segment but one."""
+    """Wait until the cleaner has cleaned the table up to its last segment but one."""
     checkpoint = directory / "cleaner-offset-checkpoint"
     deadline = time.monotonic() + WAIT_SECONDS_MAX
     while "table 0 300" not in checkpoint.read_text():

@@ -1,11 +1,11 @@
-"""Whatever a mapping holds, its text reads back as the same mapping, and reading never fails on any text."""
+"""Any mapping reads back from its text as the same mapping, and reading never fails on any text."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidelog.config.properties import MalformedProperty, Property, format_properties, parse_properties, read_properties
 
-# Characters that the syntax cares about are as likely as all others together.
+# Characters with a meaning in the syntax are as likely as all others together.
 CHARACTERS = st.one_of(st.sampled_from("=: \t\f\r\n\\#!u0"), st.characters(exclude_categories=["Cs"]))
 TEXTS = st.text(CHARACTERS, max_size=12)
 

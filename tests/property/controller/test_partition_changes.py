@@ -1,4 +1,4 @@
-"""Any partition, any wish, anybody alive: what comes out is in order."""
+"""For any partition, any change asked for and any set of live brokers, the changed partition is valid."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Placement for any cluster: the rules that hold for every partition, and that it always comes to an end."""
+"""Placement for any cluster: every partition obeys the rules, and the algorithm always ends."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

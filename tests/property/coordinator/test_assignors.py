@@ -1,4 +1,4 @@
-"""Assignors: what holds for every group, and the uniform one against all assignments that there are."""
+"""Assignors: the rules that hold for every group, and the uniform assignor against all possible assignments."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -26,7 +26,7 @@ GONE = topic(99)
 
 @st.composite
 def groups(draw: st.DrawFn, members_max: int, partitions_max: int, topics_max: int = 3) -> tuple[GroupSpec, TopicsSpec]:
-    """Any subscriptions, and a last assignment that may name anything, but no partition twice."""
+    """Draw a group with any subscriptions, whose last assignment may name anything, but no partition twice."""
     counts = {topic(i): draw(st.integers(1, partitions_max)) for i in range(draw(st.integers(1, topics_max)))}
     ids = [f"m{i}" for i in range(draw(st.integers(1, members_max)))]
     is_homogeneous = draw(st.booleans())
@@ -74,7 +74,7 @@ def wanted(group: GroupSpec, topics: TopicsSpec) -> Iterator[tuple[Uuid, int]]:
 
 
 def moved(group: GroupSpec, owners: Owners) -> int:
-    """How many partitions are taken from a member that might have kept them."""
+    """Count the partitions that were taken from a member which could have kept them."""
     had = owners_in({member_id: member.assigned for member_id, member in group.members.items()})
     return sum(
         1
@@ -91,7 +91,7 @@ def squared_loads(group: GroupSpec, owners: Owners) -> int:
 
 
 def after(group: GroupSpec, assignment: Assignment, without: str | None = None) -> dict[str, MemberSpec]:
-    """The group's members once the assignment is theirs."""
+    """Return the group's members as they are once the assignment is theirs."""
     return {
         member_id: MemberSpec(member.subscribed_topic_ids, assignment[member_id], member.instance_id)
         for member_id, member in group.members.items()
@@ -133,12 +133,12 @@ def test_uniform_is_as_balanced_as_can_be_and_moves_little(data: tuple[GroupSpec
     owners = owners_in(uniform(group, topics))
     best = least(group, topics)
     assert squared_loads(group, owners) == best[0]
-    # With equal subscriptions no partition moves in vain. With others one or two may: a chain found is not taken back.
+    # With equal subscriptions no partition moves in vain. With others one or two may: the search never backtracks.
     assert moved(group, owners) <= best[1] + (0 if group.is_homogeneous else 2)
 
 
 def least(group: GroupSpec, topics: TopicsSpec) -> tuple[int, int]:
-    """Of all assignments: the smallest sum of squared loads, and the fewest moves for that."""
+    """Return, over all possible assignments, the smallest sum of squared loads, and the fewest moves that give it."""
     partitions = list(wanted(group, topics))
     assignments = product(*(subscribers(group, topic_id) for topic_id, _ in partitions))
     all_owners = (dict(zip(partitions, owners, strict=True)) for owners in assignments)

@@ -1,8 +1,7 @@
 """Classic groups under members that join, sync, leave, die and come back, over a network that delays, reorders,
-duplicates and loses their requests, and coordinators that are replaced. The bench checks the group after every step
-(what was written brings the same durable state back; nobody waits unknown to the group; no timer is left over); here
-is checked what the members are told.
-"""
+duplicates and loses their requests, and coordinators that are replaced. After every step the bench checks the group
+(replaying the records gives the same durable state; no request waits that the group does not know of; no timer is left
+over). The answers to the members are checked here."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,7 +33,8 @@ LONG_MS = 3_600_000
 
 @dataclass(eq=False)
 class Client:
-    """As clients are: it knows what its last answer told it, and forgets its id when it is told that it is out."""
+    """A client. It knows what its last answer told it, and forgets its member id when told that it is out of the
+    group."""
 
     name: str
     instance: str | None
@@ -43,7 +43,7 @@ class Client:
     member_id: str = ""
     generation: int = -1
     protocol_name: str | None = None
-    parts: list[str] = field(default_factory=list)  # the members to assign to, where it leads
+    parts: list[str] = field(default_factory=list)  # the members that it assigns to when it leads
     wants: str = "join"  # or sync, or heartbeat
     last: Any = None  # the message whose answer it waits for
     is_alive: bool = True
@@ -72,11 +72,11 @@ class ClassicGroups(RuleBasedStateMachine):
         self.network: list[Sent] = []
         self.open: list[tuple[Sent, Ticket]] = []
         self.nonces = 0
-        self.coordinator = 0  # how many there have been
-        self.generations: dict[tuple[int, int], str] = {}  # the protocol
-        self.assignments: dict[tuple[int, int], bytes] = {}  # which SyncGroup brought it
+        self.coordinator = 0  # how many coordinators there have been
+        self.generations: dict[tuple[int, int], str] = {}  # the protocol, by coordinator and generation
+        self.assignments: dict[tuple[int, int], bytes] = {}  # the nonce of the SyncGroup that brought it
 
-    # What happens
+    # Events
 
     @precondition(lambda self: len(self.clients) < 6)
     @rule(
@@ -90,7 +90,7 @@ class ClassicGroups(RuleBasedStateMachine):
 
     @rule(times=st.integers(1, 4), pause_ms=st.sampled_from([0, 3_000]))
     def get_on(self, times: int, pause_ms: int) -> None:
-        """Mostly the network works."""
+        """Let all clients exchange requests over a network that works."""
         for _ in range(times):
             for client in self.clients:
                 if client.is_alive and client.last is None:
@@ -100,7 +100,8 @@ class ClassicGroups(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def try_again(self, data: st.DataObject) -> None:
-        """A client has lost patience with its last request, and sends it, or what it wants now, on a new connection."""
+        """Send a client's request on a new connection: the last one again, or its next, because it has lost
+        patience."""
         alive = [client for client in self.clients if client.is_alive]
         if alive:
             self.deliver_now(self.next_request(data.draw(st.sampled_from(alive))))
@@ -137,7 +138,7 @@ class ClassicGroups(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def start_again(self, data: st.DataObject) -> None:
-        """The process is another, which knows nothing, or there is none for a time."""
+        """Restart a client as a process that knows nothing, or leave it dead for a time."""
         client = data.draw(st.sampled_from(self.clients))
         client.is_alive = not client.is_alive or data.draw(st.booleans())
         client.last = None
@@ -156,7 +157,7 @@ class ClassicGroups(RuleBasedStateMachine):
     @precondition(lambda self: len(self.bench.log) > 2 * self.coordinator)
     @rule()
     def move(self) -> None:
-        """To another coordinator. Who waited asks there."""
+        """Move the group to another coordinator, which the clients that waited will ask."""
         self.coordinator += 1
         self.bench.reload()
         for sent, _ in self.open:
@@ -164,7 +165,7 @@ class ClassicGroups(RuleBasedStateMachine):
                 sent.client.last = None
         self.open = []
 
-    # What clients do
+    # Requests of clients
 
     def next_request(self, client: Client) -> Sent:
         message, version = getattr(self, f"{client.wants}_request")(client)
@@ -209,7 +210,7 @@ class ClassicGroups(RuleBasedStateMachine):
         )
         return message, 4
 
-    # What they hear
+    # Answers to clients
 
     def deliver_now(self, sent: Sent) -> None:
         self.open.append((sent, self.bench.send(sent.message, sent.version, sent.client.name)))
@@ -239,7 +240,7 @@ class ClassicGroups(RuleBasedStateMachine):
         elif isinstance(message, SyncGroupRequest):
             client.wants = "heartbeat"
 
-    # What must hold
+    # Invariants
 
     def check(self, sent: Sent, ticket: Ticket) -> None:
         if ticket.code is not ErrorCode.NONE:
@@ -250,7 +251,7 @@ class ClassicGroups(RuleBasedStateMachine):
             self.check_assignment(sent.message, ticket.assignment)
 
     def check_generation(self, response: Any) -> None:
-        """Of a generation there is one, with one protocol, and nobody is in an earlier one."""
+        """Check that a generation has one protocol, and that no answer is of a generation that is yet to come."""
         assert response.generation_id <= self.bench.group.generation
         key = (self.coordinator, response.generation_id)
         assert self.generations.setdefault(key, response.protocol_name) == response.protocol_name
@@ -259,7 +260,8 @@ class ClassicGroups(RuleBasedStateMachine):
             assert response.member_id in [each.member_id for each in response.members]
 
     def check_assignment(self, message: SyncGroupRequest, assignment: bytes) -> None:
-        """A generation is assigned by one SyncGroup of its leader, and everybody gets its own part of that."""
+        """Check that a generation is assigned by one SyncGroup of its leader, and that each member gets its own
+        part."""
         if not assignment:
             return
         nonce, owner = assignment.split(b" ", 1)
@@ -270,7 +272,7 @@ class ClassicGroups(RuleBasedStateMachine):
         assert is_own or (prefix and owner.decode().startswith(f"{prefix}-")), "another member's part"
 
     def teardown(self) -> None:
-        """Left alone, everybody is answered in the end, and nothing is left but an empty group."""
+        """Check that, left alone, every request is answered in the end, and that only an empty group is left."""
         if not hasattr(self, "bench"):
             return
         self.bench.advance(LONG_MS)

@@ -1,9 +1,9 @@
 """Consumer groups under whatever members do: join, report, fall silent, lose answers, send again, leave, come back with
 another id, change their minds, with topics coming, growing and going and coordinators failing over in between.
 
-After every step a partition has one owner and epochs have not gone back (the bench checks it), no two members that are
-in good standing believe to have the same partition, and the state is what the log says. When everybody has come to
-rest, every partition of the subscribed topics has an owner, and only subscribers own.
+After every step a partition has one owner and epochs have not gone back (the bench checks it), no two members in good
+standing believe to have the same partition, and the state is what the log says. When all members have come to rest,
+every partition of the subscribed topics has an owner, and only subscribers own partitions.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ class Groups(RuleBasedStateMachine):
         super().__init__()
         self.bench = Bench()
         self.clients: list[Client] = []
-        self.confused: list[Client] = []  # an old request of theirs was delivered again
+        self.confused: list[Client] = []  # clients of which an old request was delivered again
         self.made = 0
         self.member_epochs: dict[str, int] = {}
 
@@ -101,7 +101,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule(client=living)
     def lose_the_answer(self, client: Client) -> None:
-        """It asks again for everything, with what it had."""
+        """Lose the answer to a heartbeat; the client then sends a full request with the state that it had before."""
         told = (client.epoch, client.told)
         client.beat(topic_partitions=self.bench.wire(client.assignment))
         client.epoch, client.told = told
@@ -129,7 +129,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule(target=living, client=consumes(living))
     def restart(self, client: Client) -> Any:
-        """A static member leaves for a while, and comes back as another process."""
+        """Let a static member leave for a while, and come back as another process."""
         if client.instance_id is None:
             return client
         self.clients.remove(client)
@@ -150,8 +150,8 @@ class Groups(RuleBasedStateMachine):
         self.bench.advance(by_ms)
 
     def heard(self, client: Client, code: ErrorCode) -> None:
-        """Fenced, or taken for dead: it gives up everything and joins again, unless another has its place. Then it is
-        outside, in epoch 0, with which only a join is valid."""
+        """Handle the answer. A client that is fenced, or unknown, joins again, unless another has its instance id: then
+        it stays out, in epoch 0, in which only a join is valid."""
         told_epoch = client.epoch
         if code is ErrorCode.NONE:
             return
@@ -160,7 +160,7 @@ class Groups(RuleBasedStateMachine):
         rejoined = client.join()
         assert rejoined in (ErrorCode.NONE, ErrorCode.UNRELEASED_INSTANCE_ID)
 
-    # What holds
+    # Invariants
 
     @invariant()
     def live_is_logged(self) -> None:
@@ -193,14 +193,14 @@ class Groups(RuleBasedStateMachine):
     @precondition(lambda self: self.clients)
     @rule()
     def come_to_rest(self) -> None:
-        """The silent ones' sessions are over, everybody else has been heard of again and again."""
+        """Let the sessions of silent members expire while all others send heartbeats; then check the group."""
         for _ in range(SESSION_MS // BEAT_MS + 8):
             for client in self.clients:
                 self.heard(client, client.report())
             self.bench.advance(BEAT_MS)
         group = self.bench.group
         assert group.state_name == "Stable"
-        # One that had to join anew while another had its instance id stays away.
+        # A client that had to join anew while another had its instance id is not in the group.
         members = {client.member_id: client for client in self.clients if client.member_id in group.members}
         assert members.keys() == group.members.keys()
         wanted = {name: self.readers(name, members) for name in self.bench.shard.image.topics.by_name}

@@ -2,8 +2,8 @@
 send again, leave, fall silent or come back while they wait, and coordinators that fail over.
 
 After every step a partition has one owner (the bench checks it), the state is what the log says, and no request was
-answered twice; when the timers have fired, nobody waits. When everybody has come to rest, all partitions are owned, in
-equal shares.
+answered twice; when the timers have fired, no request waits. When all members have come to rest, all partitions are
+owned, in equal shares.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ MAY_BE_TOLD = (
     ErrorCode.FENCED_INSTANCE_ID,
     ErrorCode.UNRELEASED_INSTANCE_ID,
     ErrorCode.GROUP_ID_NOT_FOUND,
-    ErrorCode.INVALID_REQUEST,  # one that is outside, in epoch 0, says what only a member may
+    ErrorCode.INVALID_REQUEST,  # a client that is out, in epoch 0, sent what only a member may
 )
 
 
@@ -52,7 +52,7 @@ class Crowds(RuleBasedStateMachine):
     def client(self, which: int) -> Client | None:
         return self.clients[which % len(self.clients)] if self.clients else None
 
-    # What members do
+    # Requests of members
 
     @rule(is_in_line=IN_LINE, instance_id=st.sampled_from((None, None, None, "i")))
     def join(self, is_in_line: bool, instance_id: str | None) -> None:
@@ -65,7 +65,7 @@ class Crowds(RuleBasedStateMachine):
 
     @rule(which=WHICH, is_in_line=IN_LINE)
     def join_again(self, which: int, is_in_line: bool) -> None:
-        """It has lost its connection, and does not know that it is a member already."""
+        """Join a second time: the client lost its connection, and does not know that it is a member already."""
         client = self.client(which)
         if client is not None:
             self.ask(client, is_in_line=is_in_line, **client.joining())
@@ -99,7 +99,7 @@ class Crowds(RuleBasedStateMachine):
 
     @rule(order=st.permutations(range(MEMBERS_MAX)), reports=st.lists(st.booleans(), min_size=MEMBERS_MAX))
     def all_speak(self, order: list[int], reports: list[bool]) -> None:
-        """In one line, and some of them do not say what they own."""
+        """Send a heartbeat of many members in one line; some of them do not report the partitions that they own."""
         self.join(is_in_line=True, instance_id=None)
         for which, does_report in zip(order, reports, strict=False):
             if which < len(self.clients):
@@ -111,7 +111,7 @@ class Crowds(RuleBasedStateMachine):
         if client is not None:
             self.clients.remove(client)
 
-    # What the coordinator does
+    # Events of the coordinator
 
     @rule()
     def fire_one(self) -> None:
@@ -130,13 +130,13 @@ class Crowds(RuleBasedStateMachine):
 
     @rule()
     def fail_over(self) -> None:
-        """Who waits is told to ask elsewhere, by the driver."""
+        """Replace the coordinator. The driver, which is not here, would answer the waiting requests with an error."""
         self.line.take_answers()
         self.asked -= len(self.line.waiting)
         self.line.waiting.clear()
         self.bench.reload()
 
-    # What holds
+    # Invariants
 
     @invariant()
     def everybody_waits_or_was_answered_once(self) -> None:

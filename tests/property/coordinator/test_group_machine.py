@@ -1,5 +1,5 @@
 """The group coordinator under clients of both protocols that come, go, repeat themselves, come late and time out, while
-the coordinator falls over: no request is a bug, a partition has one owner, the log says what the machine believes."""
+the coordinator fails over: no request is a bug, a partition has one owner, and the log agrees with the machine."""
 
 from collections import Counter
 from random import Random
@@ -43,7 +43,7 @@ SETTINGS = {
 CLASSIC: dict[str, Any] = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 15_000, "protocol_type": "consumer"}
 
 
-# Whoever hears this has to join as somebody new.
+# A client that is answered with one of these has to join as a new member.
 FORGOTTEN = (
     ErrorCode.UNKNOWN_MEMBER_ID,
     ErrorCode.FENCED_MEMBER_EPOCH,
@@ -53,7 +53,7 @@ FORGOTTEN = (
 
 
 class Client:
-    """What one client believes: the ids, epochs and assignment that it heard of last."""
+    """The beliefs of one client: the ids, the epoch and the assignment that its last answers gave it."""
 
     def __init__(self, number: int, random: Random) -> None:
         self.name = f"client-{number}"
@@ -61,13 +61,13 @@ class Client:
         self.group_id = random.choice(GROUPS)
         self.is_classic = random.random() < 0.5
         self.instance_id = f"i{number % 3}" if random.random() < 0.3 else None
-        self.is_calm = False  # it does what it is told, and neither leaves nor changes its mind
+        self.is_calm = False  # it follows its answers, and neither leaves nor changes its subscription
         self.forget()
 
     def forget(self) -> None:
         self.member_id = ""
-        self.epoch = 0  # or generation
-        self.members: list[str] = []  # as a classic leader
+        self.epoch = 0  # the member epoch, or the generation
+        self.members: list[str] = []  # the members it assigns to as a classic leader
         self.owned: dict[Uuid, list[int]] = {}
         self.is_to_join = self.is_to_sync = False
 
@@ -190,7 +190,7 @@ class Life:
         if roll < 0.6:
             self._say(self.random.choice(self.clients))
         elif roll < 0.7 and self.said:
-            client, message, version = self.random.choice(self.said)  # late, or twice
+            client, message, version = self.random.choice(self.said)  # an earlier request, delivered late or twice
             self._send(client, message, version)
         elif roll < 0.8:
             self._commit(self.random.choice(self.clients))
@@ -273,7 +273,7 @@ class Life:
             self.world.replay_metadata(*self._partitions(self.topic_ids[name], count)[-1:])
 
     def calm_down(self) -> None:
-        """One client for each static place, nobody repeats or leaves; those that are gone time out."""
+        """Keep one client for each instance id, and let those follow their answers until all others have timed out."""
         self.world.log.is_held = False
         self.world.reload()
         self._listen()
@@ -288,7 +288,7 @@ class Life:
                 self._listen()
             self._wait(1_000)
 
-    # What always holds
+    # Invariants
 
     def check(self) -> None:
         printed = self.world.machine.printed()
@@ -301,7 +301,7 @@ class Life:
             assert self.world.durable(self.world.replayed()) == self.world.durable(self.world.machine)
 
     def check_all_owned(self) -> None:
-        """Nothing is lost: every partition of what a group reads has an owner, or a leader that was told of it."""
+        """Check that every partition of the topics that a group reads has an owner, or a leader that was told of it."""
         by_name = self.world.image.topics.by_name
         for group_id, group in self.world.machine.printed()["groups"].items():
             if not any(each.group_id == group_id for each in self.clients):
@@ -338,7 +338,7 @@ def check_one_owner(group: dict[str, Any]) -> None:
 
 
 def check_subscriptions(group: dict[str, Any]) -> None:
-    """What is counted as members come and go is what there is."""
+    """Check that the counts which the group keeps as members come and go agree with its members."""
     members = group["members"].values()
     assert group["topics"] == dict(sorted(Counter(name for each in members for name in each["topics"]).items()))
     assert group["regexes"] == dict(sorted(Counter(each["regex"] for each in members if each["regex"]).items()))

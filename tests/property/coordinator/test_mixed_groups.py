@@ -1,8 +1,8 @@
-"""Classic members beside members of the consumer protocol in one group: whoever joins, follows, falls silent or leaves.
+"""Classic members beside members of the consumer protocol in one group, as they join, follow, fall silent or leave.
 
-One member of the consumer protocol is always there, so that the group stays what it is; the bench checks after every
-step that a partition has one owner. When everybody has come to rest, every partition has an owner, and every classic
-member was told in its last SyncGroup what the coordinator believes it has.
+One member of the consumer protocol is always there, so that the group keeps its type; the bench checks after every step
+that a partition has one owner. When all members have come to rest, every partition has an owner, and every classic
+member was told in its last SyncGroup the partitions that the coordinator believes it has.
 """
 
 from hypothesis import Phase, settings
@@ -58,7 +58,8 @@ class MixedGroups(RuleBasedStateMachine):
     @precondition(lambda self: self.classics)
     @rule(which=WHICH, is_slow=st.booleans())
     def follow(self, which: int, is_slow: bool) -> None:
-        """As a consumer does: it gives up what the sync does not name, before it asks for more."""
+        """Let a classic member do its next step as a consumer does: it gives up the partitions that the sync does not
+        name, before it asks for more."""
         self.go_on(self.classics[which % len(self.classics)], is_slow=is_slow)
 
     def go_on(self, client: ClassicClient, *, is_slow: bool = False) -> None:
@@ -95,7 +96,7 @@ class MixedGroups(RuleBasedStateMachine):
 
     @rule(by_ms=st.sampled_from((1, SESSION_MS, REBALANCE_MS)))
     def pass_time(self, by_ms: int) -> None:
-        for _ in range(2):  # what the first answer takes from it, the second report gives back
+        for _ in range(2):  # the second heartbeat reports what the first answer revoked
             self.heard(self.consumers[0])
         self.bench.advance(by_ms)
 

@@ -1,5 +1,5 @@
-"""The hand-made bytes of offsets are those of the codec of all messages, compiled and interpreted, and so is what is
-said of damage."""
+"""The hand-written codec of offset records gives the bytes of the general codec, compiled and interpreted, and the same
+errors for damaged bytes."""
 
 import importlib.util
 from types import ModuleType
@@ -21,7 +21,7 @@ from tidelog.protocol.stored import PREFIX_BYTES, UnknownRecordVersion, decode_p
 
 
 def interpreted() -> ModuleType:
-    """The same file, never compiled; so that one run holds the two against each other."""
+    """Load the same file without compiling it, so that one run compares the compiled and the interpreted module."""
     spec = importlib.util.spec_from_file_location("interpreted_offset_bytes", source_path(offset_bytes.__name__))
     assert spec is not None
     assert spec.loader is not None
@@ -98,7 +98,8 @@ def test_read_as_the_codec_reads_it(record: tuple[OffsetCommitKey, OffsetCommitV
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_nearly_all_look_like_is_not_left_to_the_codec(version: int) -> None:
-    """Or the test above would hold for a codec that never answers."""
+    """A common record is decoded by hand: the test above would also pass if every record were left to the general
+    codec."""
     key = OffsetCommitKey(group="group", topic="täpic", partition=7)
     value = OffsetCommitValue(
         offset=1 << 40, leader_epoch=3, metadata="m" * 126, commit_timestamp=-1, topic_id=Uuid(b"0123456789abcdef")

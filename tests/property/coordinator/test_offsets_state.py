@@ -1,5 +1,5 @@
-"""Random commits, transactions, deletions and expiry. The offsets are those of a twin that only keeps a list of what
-was ever committed, and the machine is at every moment what its log says."""
+"""Random commits, transactions, deletions and expiry. The offsets are those of a twin that only keeps a list of all
+commits, and the machine's state is at every moment what its log says."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,11 +27,11 @@ class Entry:
     partition: tuple[str, int]
     offset: int
     wall_ms: int
-    producer: int | None  # whose transaction it still waits for
+    producer: int | None  # the producer whose transaction it still waits for
 
 
 class Twin:
-    """Everything that was committed and not taken back, in that order."""
+    """Every commit that was made and not taken back, in the order they were made."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []

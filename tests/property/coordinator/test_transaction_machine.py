@@ -5,12 +5,12 @@ lost, decisions too (the append failed), the coordinator is reloaded, time runs 
 order. Each record in a partition belongs to what its producer believes to be one transaction. In the end:
 
 - every transaction is wholly committed or wholly aborted, over all partitions, and what a producer was told is true;
-- nothing is committed that nobody asked to commit;
-- no id and epoch was given to two inits, who was fenced stayed fenced, and nobody else is;
-- whatever was decided was completed; the live state is always what the log says.
+- nothing is committed that no producer asked to commit;
+- no id and epoch was given to two inits, a fenced producer stayed fenced, and no other is fenced;
+- every decision was completed; the live state is always what the log says.
 
 The old protocol can not tell a delayed EndTxn from one of the next transaction (that is why there is a new one): such
-are delivered again only as long as theirs is the current one, or once their epoch is fenced.
+requests are delivered again only while theirs is the current transaction, or once their epoch is fenced.
 """
 
 from dataclasses import dataclass, field
@@ -33,12 +33,12 @@ WAIT = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.COORDINATOR_LOAD_IN_PROGRES
 
 @dataclass(eq=False)
 class Transaction:
-    """As its producer sees it."""
+    """A transaction as its producer sees it."""
 
     producer: Pair
-    wants: bool | None = None  # to commit; or not decided
+    wants: bool | None = None  # True: to commit; None: not decided
     commit_asked: bool = False
-    told: bool | None = None  # that it is committed; or aborted; or nothing
+    told: bool | None = None  # True: committed; False: aborted; None: nothing
 
 
 @dataclass(eq=False)
@@ -46,12 +46,12 @@ class Producer:
     is_v2: bool
     pair: Pair | None = None
     transaction: Transaction | None = None
-    is_keeper: bool = False  # of a transaction that another one made
+    is_keeper: bool = False  # it keeps a transaction that the other producer began
 
 
 @dataclass
 class Partition:
-    """A log: the producers' epochs, their open records, and what became of the others."""
+    """A partition's log: the producers' epochs, their open records, and the outcome of the others."""
 
     epochs: dict[int, int] = field(default_factory=dict)
     coordinator_epochs: dict[int, int] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Partition:
 
 
 class QuietScene(Scene):
-    """Compares with a fresh replay at reloads only."""
+    """A scene that compares its state with a fresh replay at reloads only."""
 
     def check(self) -> None:
         pass
@@ -105,12 +105,12 @@ class Transactions(RuleBasedStateMachine):
         self.sent: list[tuple[str, Producer, Transaction | None, dict[str, Any]]] = []
         self.handed: dict[Pair, object] = {}
         self.fenced: dict[Pair, None] = {}
-        self.good: Pair | None = None  # given last, and nothing has happened that could spoil it
+        self.good: Pair | None = None  # the identity given last, if nothing can have fenced it since
 
-    # Requests, which may be lost on their way back, or whose decision may be lost with the coordinator
+    # Requests. Their answers may get lost, and their decisions too, with the coordinator.
 
     def deliver(self, kind: str, fate: str, **given: Any) -> Any:
-        """The answer; or None, where it got lost."""
+        """Deliver a request; return its answer, or None when the answer is lost."""
         log, effects = len(self.scene.log), len(self.scene.effects)
         answer = self.keep_request(**given) if kind == "keep" else getattr(self.scene, kind)(**given)
         if given.get("producer") in self.fenced and kind == "end":
@@ -189,7 +189,7 @@ class Transactions(RuleBasedStateMachine):
 
     def write_one(self, producer: Producer, pair: Pair, name: str) -> None:
         if producer.transaction is not None and producer.transaction.wants is not None:
-            return  # it has asked for the end
+            return  # it has asked to end the transaction
         add = "add" if producer.is_v2 else "add_v3"
         self.sent.append((add, producer, None, {"producer": pair, "names": (name,)}))
         code = getattr(self.scene, add)(pair, name)
@@ -210,7 +210,7 @@ class Transactions(RuleBasedStateMachine):
     @precondition(lambda self: any(each.transaction for each in self.producers))
     @rule(who=WHO, commit=st.booleans(), fate=FATES)
     def end(self, who: int, commit: bool, fate: str) -> None:
-        """Or ask again: a producer does not change its mind."""
+        """Ask to end the transaction, perhaps again; a producer that asks again does not change its mind."""
         producer = self.producers[who]
         transaction, pair = producer.transaction, producer.pair
         if transaction is None or pair is None:
@@ -231,7 +231,7 @@ class Transactions(RuleBasedStateMachine):
         assert transaction.told in (None, transaction.wants)
         transaction.told = transaction.wants
         if producer.is_v2:
-            if pair in self.fenced:  # its end was another's doing; the same answer is given, and of no use
+            if pair in self.fenced:  # the other producer ended it: the answer is the same, and of no use
                 producer.pair = None
             else:
                 self.hand_out(answer, pair)
@@ -247,7 +247,7 @@ class Transactions(RuleBasedStateMachine):
         disturbance=st.sampled_from(["none", "time runs out", "a late end", "one marker"]),
     )
     def transact(self, who: int, names: list[str], commit: bool, fate: str, rounds: int, disturbance: str) -> None:
-        """As clients mostly do: one after the other, and little goes wrong until the last end."""
+        """Run transactions as clients mostly do: one after the other, with little going wrong until the last end."""
         for left in reversed(range(rounds)):
             if self.producers[who].pair is None:
                 self.init(who, names_itself=False, keeps=False, fate="answered")
@@ -273,7 +273,7 @@ class Transactions(RuleBasedStateMachine):
 
     @rule(who=WHO, names=NAMES, times=st.integers(1, 3), commit=st.booleans(), fate=FATES)
     def take_over(self, who: int, names: list[str], times: int, commit: bool, fate: str) -> None:
-        """A transaction outlives its producer, and the other one ends it."""
+        """Let a transaction outlive its producer; the other producer ends it."""
         if self.producers[1 - who].is_v2:
             self.write(who, names)
             for _ in range(times):
@@ -303,7 +303,7 @@ class Transactions(RuleBasedStateMachine):
     @precondition(lambda self: self.markers)
     @rule()
     def all_markers_arrive(self) -> None:
-        """As they mostly do."""
+        """Let all markers arrive, in order, as they mostly do."""
         while self.markers:
             self.marker_arrives(0)
 

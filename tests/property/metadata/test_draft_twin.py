@@ -1,4 +1,5 @@
-"""Any valid sequence of records: the draft says what its twin says, images stay, and snapshots give the same image."""
+"""After any valid sequence of records the draft agrees with its twin, images do not change, and a snapshot gives the
+same image."""
 
 import random
 from typing import Any
@@ -20,7 +21,7 @@ from tidelog.metadata.snapshot_records import image_records
 
 FREEZE = -1
 
-# What kind of record comes next, and a seed for the rest of it; or that an image is taken.
+# A step is the kind of the next record and a seed for its contents, or FREEZE: an image is taken.
 steps = st.lists(
     st.tuples(st.integers(FREEZE, len(KINDS) - 1), st.integers(0, 2**32)),
     min_size=20,
@@ -40,7 +41,7 @@ class Run:
         self.freeze()
 
     def take(self, kind: int, seed: int) -> None:
-        self.taken += 1  # a part of each seed: no id comes twice, as none does in a cluster
+        self.taken += 1  # part of each seed, so that no id comes twice, as in a cluster
         record = None if kind == FREEZE else KINDS[kind](random.Random(seed << 8 | self.taken), self.plain)
         if kind == FREEZE:
             self.freeze()
@@ -48,7 +49,8 @@ class Run:
             self.replay(record)
 
     def replay(self, record: Any) -> None:
-        """Through its bytes: what a version can not hold must not matter."""
+        """Replay the record after encoding and decoding it, so that fields which a version can not hold must not
+        matter."""
         framed = encode_metadata_record(record, record_version(type(record), 30))
         self.draft.replay(decode_metadata_record(framed).message)
         self.plain = twin.after(self.plain, record)

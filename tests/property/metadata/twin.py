@@ -1,4 +1,4 @@
-"""The metadata as plain nested dicts: the dumb twin of the draft, and what an image says in the same form.
+"""The metadata as plain nested dicts: the dumb twin of the draft, and the contents of an image in the same form.
 
 It is written from the meaning of the records, copies everything on every record, and shares nothing.
 """
@@ -176,7 +176,7 @@ def _change_broker(broker: Plain, record: BrokerRegistrationChangeRecord) -> Non
 
 
 def plain_of(view: MetadataView) -> Plain:
-    """What an image or a draft says, in the twin's form."""
+    """Return the contents of an image or a draft in the twin's form."""
     return {
         "topics": {topic_id: _plain_topic(topic) for topic_id, topic in view.topics.by_id.items()},
         "brokers": {broker_id: _plain_broker(broker) for broker_id, broker in view.brokers.items()},

@@ -168,7 +168,7 @@ def token(rng: random.Random, _plain: Plain) -> Any:
     return built.token(token_id, rng.randrange(900))
 
 
-# Topics and partitions are what there is most of.
+# Most records are of topics and partitions.
 KINDS: list[Next] = [
     *([topic, partition, partition, partition_change, partition_change] * 2),
     *[remove_topic, clear_elr, broker, broker_change, controller, config, config, quota, feature, producer_ids],

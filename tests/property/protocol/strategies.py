@@ -1,4 +1,4 @@
-"""Messages of any declared class that a version can carry: what it cannot keeps its default."""
+"""Strategies for messages of any declared class: fields that the version can not carry keep their default."""
 
 from typing import Any
 

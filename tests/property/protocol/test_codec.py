@@ -54,7 +54,8 @@ def test_random_bytes_are_a_message_or_malformed(cls: type, version: int, noise:
 
 
 def _is_a_message_or_malformed(cls: type, version: int, buffer: Any) -> None:
-    """The same verdict over every kind of buffer; what is read can be written again and is then the same."""
+    """Check that every kind of buffer gives the same verdict, and that a message which is read encodes and decodes to
+    itself."""
     verdicts = []
     message: Any
     for make in (bytes, bytearray, memoryview):

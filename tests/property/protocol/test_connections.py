@@ -1,4 +1,4 @@
-"""How a stream is cut into pieces on its way makes no difference to what comes out of a connection."""
+"""A connection gives the same events, however the stream is cut into pieces on its way."""
 
 import struct
 from contextlib import suppress
@@ -29,7 +29,7 @@ cuts = st.lists(st.integers(1, 12000), min_size=1, max_size=20)
 
 
 def pieces(stream: bytes, sizes: list[int]) -> list[bytes]:
-    """The stream cut into pieces of these sizes and a large one, over and over."""
+    """Return the stream cut into pieces of these sizes and a large one, over and over."""
     sizes = [*sizes, 5000]
     cut: list[bytes] = []
     position = 0
@@ -43,7 +43,7 @@ def pieces(stream: bytes, sizes: list[int]) -> list[bytes]:
 @frugal
 @given(sent=st.lists(payloads, max_size=12), sizes=cuts, release_every=st.integers(1, 4))
 def test_frames(sent: list[bytes], sizes: list[int], release_every: int) -> None:
-    """Views that were not released yet keep their bytes, whatever arrives after them."""
+    """A view that was not released yet keeps its bytes, whatever arrives after it."""
     receive = ReceiveBuffer(initial_capacity=8192)
     stream = b"".join(struct.pack(">i", len(payload)) + payload for payload in sent)
     received: list[bytes] = []
@@ -62,7 +62,7 @@ def test_frames(sent: list[bytes], sizes: list[int], release_every: int) -> None
 
 
 def server_events(stream: bytes, sizes: list[int]) -> list[str]:
-    """What the owner of a connection sees, in words. It answers each request when it has seen it."""
+    """Return the events of a server connection as text, when its owner answers each request at once."""
     server = ServerConnection(SERVED, ReceiveBuffer(max_frame_bytes=30000, initial_capacity=8192))
     seen: list[str] = []
     for piece in pieces(stream, sizes):
@@ -107,7 +107,7 @@ def test_server_events(stream: bytes, sizes: list[int]) -> None:
 @frugal
 @given(texts=st.lists(st.text(max_size=10) | st.just("long" * 2500), max_size=8), sizes=cuts, data=st.data())
 def test_client_and_server_agree_on_every_answer(texts: list[str], sizes: list[int], data: st.DataObject) -> None:
-    """Requests through one stream, handled in any order, responses back through the other."""
+    """Requests go through one stream and are handled in any order; responses come back through the other."""
     client = ClientConnection(RESPONSES, receive=ReceiveBuffer(initial_capacity=8192))
     server = ServerConnection(SERVED, ReceiveBuffer(initial_capacity=8192))
     sent = b"".join(b"".join(client.send(EchoRequest(text=text), index % 2)) for index, text in enumerate(texts))
@@ -133,7 +133,8 @@ def test_client_and_server_agree_on_every_answer(texts: list[str], sizes: list[i
 @frugal
 @given(data=st.data())
 def test_response_order_against_a_sorted_list(data: st.DataObject) -> None:
-    """Opened and completed in any interleaving: what has left is always the longest complete beginning."""
+    """Responses are opened and completed in any interleaving; those that have left are always the longest complete
+    beginning."""
     order, opened, done, left = ResponseOrder(), 0, set[int](), list[int]()
     for opens in data.draw(st.lists(st.booleans(), max_size=40)):
         waiting = sorted({*range(opened)} - done)

@@ -1,4 +1,5 @@
-"""The dumb twin of the codec: reads the declaration anew for every value, one primitive at a time, no speed wanted."""
+"""The dumb twin of the codec: it reads the declaration anew for every value, one primitive at a time, with no regard to
+speed."""
 
 import dataclasses
 import struct

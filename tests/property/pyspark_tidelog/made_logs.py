@@ -1,5 +1,5 @@
-"""Logs of every kind, each with the rows that a reader must find in it: known because they were written down when the
-log was made, so that no decoder of ours has a say in it."""
+"""Logs of every kind, each with the rows that a reader must find in it. The rows are noted while the log is made, so
+that none of our decoders takes part in it."""
 
 from dataclasses import dataclass, field
 from typing import Any

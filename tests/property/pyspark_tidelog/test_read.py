@@ -1,4 +1,4 @@
-"""Whatever is in the log: a task gets exactly the rows of its range, however the fetches cut it."""
+"""Whatever is in the log, a task gets exactly the rows of its range, however the fetches cut it."""
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
@@ -19,7 +19,7 @@ CLUSTER = ClusterOptions("nobody:1", "me", 1_000, 1_000, None)
 
 @pytest.fixture(autouse=True)
 def _small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a handful of records takes several."""
+    """Make the buffers and batches so small that a handful of records takes several."""
     monkeypatch.setattr(fetched_columns, "BUFFER_BYTES", 300)
     monkeypatch.setattr(arrow_columns, "BATCH_BYTES", 400)
     monkeypatch.setattr(arrow_columns, "BATCH_ROWS", 5)

@@ -22,7 +22,8 @@ def record_bytes(offset_delta: int, record: Record) -> bytes:
 
 @st.composite
 def plain_batches(draw: st.DrawFn, base_offset: int = 1000, max_size: int = 6) -> bytes:
-    """Gaps between offsets, as after compaction; the first step is one less than drawn, so that it can be 0."""
+    """Draw a batch with gaps between offsets, as after compaction. The first step is one less than drawn, so that it
+    can be 0."""
     delta, parts = -1, []
     for record in draw(st.lists(records, max_size=max_size)):
         delta += record[0]
@@ -41,7 +42,7 @@ Row = tuple[int, int, bytes | None, bytes | None]
 
 
 def reference_rows(buffer: bytes) -> list[Row]:
-    """The rows of valid, plain batches."""
+    """Return the rows of valid, plain batches."""
     rows: list[Row] = []
     position = 0
     while position < len(buffer):

@@ -26,7 +26,7 @@ Outcome = tuple[list[Row], list[list[HeaderRow]]] | tuple[type[RecordError], int
 
 
 def interpreted() -> ModuleType:
-    """The same file, never compiled; so that one run holds the two against each other."""
+    """Load the same file without compiling it, so that one run compares the compiled and the interpreted module."""
     spec = importlib.util.spec_from_file_location("interpreted_kernels", source_path(kernels_decode.__name__))
     assert spec is not None
     assert spec.loader is not None
@@ -101,8 +101,8 @@ edits = st.lists(
 @settings(max_examples=400, deadline=None)
 @given(plain_batches(max_size=3), edits, st.integers(0, 12), st.binary(max_size=4))
 def test_damage(valid: bytes, changes: list[tuple[int, int]], cut: int, tail: bytes) -> None:
-    """Bytes changed anywhere after the checksum, the end cut off and something else appended; length and checksum are
-    then made right, so that only the checks of sense are left to notice."""
+    """Bytes are changed anywhere after the checksum, the end is cut off and something else appended. Length and
+    checksum are then made right, so that only the checks of the contents can notice."""
     damaged = bytearray(valid[: max(61, len(valid) - cut)] + tail)
     for position, byte in changes:
         damaged[21 + position % (len(damaged) - 21)] = byte
@@ -118,7 +118,7 @@ def test_damage(valid: bytes, changes: list[tuple[int, int]], cut: int, tail: by
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=200), st.integers(0, 2))
 def test_random_bytes(junk: bytes, shape: int) -> None:
-    """Alone, as the body of a batch, or behind a plausible frame."""
+    """Random bytes come alone, as the body of a batch, or behind a plausible frame."""
     buffer = (junk, bytes(16) + b"\2" + junk, bytes(8) + b"\0\0\0\x40\0\0\0\0\2" + junk)[shape]
     expected = outcome(by_objects, buffer)
     assert outcome(by_interpreted_kernel, buffer)[0] == outcome(by_columns, buffer)[0]

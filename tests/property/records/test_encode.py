@@ -22,7 +22,7 @@ Row = tuple[int, bytes | None, bytes | None, list[tuple[bytes, bytes | None]]]
 
 
 def binary(rows: Sequence[bytes | None], first: int) -> BinaryColumn:
-    """As a slice that starts at element `first` of a longer array, which Arrow's arrays often are."""
+    """Return the rows as a slice that starts at element `first` of a longer array, as Arrow's arrays often do."""
     values = [*[b"before"] * first, *rows]
     ends = [0]
     bits = 0

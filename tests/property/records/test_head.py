@@ -1,4 +1,4 @@
-"""The short cut over a record against the reading of its fields: where it says yes, it says the same."""
+"""The short way to read a record against the reading of each field: where the short way succeeds, both agree."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ from tidelog.records.kernels_compact import BatchBody, read_record
 from tidelog.records.kernels_decode import Cursor
 from tidelog.records.kernels_head import RecordHead, read_head
 
-PADDING = bytes(8)  # the last eight bytes of a buffer are never taken the short way
+PADDING = bytes(8)  # records in the last eight bytes of a buffer are never read the short way
 HEADER = bytes(61)
 Found = tuple[int, int, int, tuple[int, int] | None, bool]
 
@@ -41,7 +41,7 @@ def test_valid_records(one: Record, offset_delta: int, before: bytes) -> None:
     assert short in (None, long_way(data, len(before), end))
     _, timestamp_delta, _, _, headers = one
     if not headers and abs(timestamp_delta) < 2**20:
-        assert short is not None  # or nothing is gained
+        assert short is not None  # common records have to take the short way, or nothing is gained
 
 
 @given(records, st.data())

@@ -67,7 +67,7 @@ def test_producers_write_such_frames(maker: str) -> None:
 
 @pytest.mark.parametrize("larger_scratch", [False, True])
 def test_a_block_beyond_its_size_is_refused(larger_scratch: bool) -> None:
-    """Whatever else the buffer has had to hold: consumers have room for 64 KiB."""
+    """The block is refused even when our buffer has grown larger for another: consumers have room for 64 KiB."""
     bomb = frame(block(bytes(BLOCK_BYTES_MAX + 1), stored=False))
     assert short_way(bomb, scratch_bytes=BLOCK_BYTES_MAX << larger_scratch) is None
     with pytest.raises(CorruptRecordCompressionError):

@@ -1,5 +1,5 @@
-"""The simulated file system agrees with a dictionary in everything, as long as the power stays on; and when everything
-was synced, also when it does not."""
+"""The simulated file system agrees with a dictionary in everything as long as the power stays on, and after a power
+loss if everything was synced."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A file system as a dictionary: obviously right, and nothing else."""
+"""A file system as a dictionary, so simple that it is obviously right."""
 
 from tidelog.ports.errors import AlreadyExists, NotEmpty, NotFound, WrongKind
 from tidelog.ports.paths import name_of, parent_of

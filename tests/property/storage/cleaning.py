@@ -13,10 +13,10 @@ from tidelog.storage.segment.settings import index_settings
 def clean(
     broker: Broker, first_dirty_offset: int, partition: TopicPartition = T0, dedupe_buffer_bytes: int = 4096
 ) -> int:
-    """All closed segments, as far as their keys fit; the first dirty offset from now on."""
+    """Clean all closed segments, as far as their keys fit into the table; return the new first dirty offset."""
     log = broker.log(partition)
     (directory,) = broker.logs.directories.values()
-    # As `log_facts`: records in front of a start that a crash takes back would return as clean though nobody cleaned.
+    # As in `log_facts`: if a crash takes the log start back, records before it return and would count as clean.
     durable_start = min(log.log_start_offset, directory.durable_log_start(partition))
     first_dirty = max(first_dirty_offset, durable_start)
     steps = clean_log(broker.fs, job_for(log, first_dirty, broker.now, dedupe_buffer_bytes))

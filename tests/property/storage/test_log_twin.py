@@ -49,7 +49,7 @@ def build(rows: list[Row]) -> bytes:
     return builder.build()
 
 
-# Batches of records, each a key, the size of its value, and how far its time is from now.
+# A turn is a list of batches; a record is a key, the size of its value, and its time relative to now.
 records = st.tuples(st.sampled_from(KEYS), st.integers(0, 60), st.integers(-300, 0))
 turns = st.lists(st.lists(records, min_size=1, max_size=4), min_size=1, max_size=3)
 Turn = list[list[tuple[bytes, int, int]]]
@@ -70,7 +70,8 @@ class LogAndList(RuleBasedStateMachine):
 
     @initialize(flushes_new=st.booleans())
     def begin(self, flushes_new: bool) -> None:
-        """A log that was never flushed does not roll, and a power loss may take all of it."""
+        """Choose whether a new log is flushed. A log that was never flushed does not roll, and a power loss may take
+        all of it."""
         self.broker.flushes_new = flushes_new
 
     @property
@@ -78,7 +79,7 @@ class LogAndList(RuleBasedStateMachine):
         return self.broker.log()
 
     def append(self, turn: Turn) -> None:
-        """In one turn of the loop."""
+        """Append the batches in one turn of the loop, to the log and to the twin."""
         appends = []
         for batch in turn:
             rows = [
@@ -117,7 +118,7 @@ class LogAndList(RuleBasedStateMachine):
 
     @rule(turn=turns, data=st.data())
     def truncate(self, turn: Turn, data: st.DataObject) -> None:
-        """Never below what was compacted: that is below the high watermark."""
+        """Truncate to any offset at or above what was compacted, which is below the high watermark."""
         self.append(turn)
         offset = data.draw(st.integers(max(self.start, self.cleaned_to), self.end))
         self.broker.truncate(offset)
@@ -139,7 +140,8 @@ class LogAndList(RuleBasedStateMachine):
 
     @rule(turn=turns)
     def retain(self, turn: Turn) -> None:
-        """By size: the twin takes the log's word for where, and checks that it is a segment and not too much."""
+        """Delete old segments by size. The twin takes the log's word for the new start, and checks that it is a
+        segment's and that enough is left."""
         self.append(turn)
         self.log.update_high_watermark(self.end)
         self.broker.retain()
@@ -168,7 +170,7 @@ class LogAndList(RuleBasedStateMachine):
 
     @rule(turn=turns)
     def die(self, turn: Turn) -> None:
-        """Only what was written down of the log's start comes back."""
+        """Kill the process. The log starts at or after the start that was written to disk."""
         self.append(turn)
         durable = self.broker.logs.directories["/disk/logs"].durable_log_start(T0)
         self.fs.kill()
@@ -220,7 +222,7 @@ class LogAndList(RuleBasedStateMachine):
         target = data.draw(st.sampled_from([row.time for row in self.rows])) + data.draw(st.integers(-1, 1))
         later = [(row.time, row.offset) for row in self.visible() if row.time >= target]
         assert offset_for_time(self.log, target)[:2] == (later[0] if later else NOT_FOUND[:2])
-        latest = max(self.visible(), key=lambda row: row.time)  # the first one of several
+        latest = max(self.visible(), key=lambda row: row.time)  # the first of several with the same time
         assert offset_for_time(self.log, MAX_TIMESTAMP)[:2] == (latest.time, latest.offset)
 
     @invariant()
@@ -232,7 +234,7 @@ class LogAndList(RuleBasedStateMachine):
 
 
 class CompactedLogAndList(LogAndList):
-    """By key, and by size as well."""
+    """The same machine over a log that is compacted by key, and deleted by size as well."""
 
     config = topic_config(
         internal_segment_bytes=350,

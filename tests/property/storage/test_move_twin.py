@@ -144,7 +144,7 @@ class MovingLogAndList(RuleBasedStateMachine):
 
     @invariant()
     def one_name(self) -> None:
-        """The plain one is in one directory, or in none for the moment between the two renames of a move."""
+        """Check that the partition's plain name is in one directory, or in none between the two renames of a move."""
         plain = [path for path in PATHS if "t-0" in self.fs.list_directory(path)]
         assert len(plain) == 1 or (not plain and self.broker.logs.moves.is_moving(T0))
 

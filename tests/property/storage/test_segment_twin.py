@@ -112,7 +112,7 @@ class SegmentTwin(RuleBasedStateMachine):
         assert (recovered.truncated_bytes, recovered.next_offset) == (0, self.twin.end)
 
     def _take_over(self, chunk: ScannedChunk) -> None:
-        """So small a log is one chunk."""
+        """Take the aborted transactions over from the twin; a log as small as this one is scanned in one chunk."""
         assert chunk.position == 0
         for each in self.twin.aborted:
             self.segment.append_aborted(each)

@@ -1,5 +1,5 @@
-"""Validation beside a twin that reads one record object after another and knows nothing of kernels or shortcuts; and
-random bytes, which must be an answer and never a crash."""
+"""Validation against a twin that reads one record object after another and knows nothing of kernels or shortcuts; and
+random bytes, which must be answered and never crash."""
 
 from struct import pack
 
@@ -93,7 +93,8 @@ def test_like_the_twin(
     codecs, st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=3), st.booleans(), st.integers(0, 90)
 )
 def test_damage_is_an_answer(codec: CompressionType, changes: list[tuple[int, int]], repair: bool, cut: int) -> None:
-    """Whatever is let in reads back in full, at its place; with a checksum put right over the damage as well."""
+    """Damaged batches that are accepted read back in full, each record at its offset; also where the checksum was made
+    right over the damage."""
     buffer = bytearray(produced(codec=codec))
     for position, byte in changes:
         buffer[position % len(buffer)] = byte

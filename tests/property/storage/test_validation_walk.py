@@ -1,5 +1,5 @@
-"""The kernel's walk beside `read_records`, which makes an object of every record: the same bytes are right to both, and
-the same fault is found in the others."""
+"""The kernel's walk against `read_records`, which makes an object of every record: both accept the same bytes, and find
+the same fault in the others."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ damage = st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_si
 
 
 def object_walk(body: bytes, header: BatchHeader) -> tuple[int, list[int]] | CorruptRecordError:
-    """The latest time and the records without a key."""
+    """Return the latest timestamp and the indexes of the records without a key."""
     try:
         found = list(read_records(body, header))
     except CorruptRecordError as error:

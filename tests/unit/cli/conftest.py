@@ -3,5 +3,5 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _no_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """xdist sets COLUMNS in its workers, and a table would be cut to it."""
+    """Unset COLUMNS, which xdist sets in its workers, because a table would be cut to it."""
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -16,7 +16,7 @@ from tidelog.cli.failing import CommandFailed
 from tidelog.cli.main import main
 
 NOW_S = 1_777_640_000.5
-WITHOUT_JSON = {("completion",)}  # prints a script
+WITHOUT_JSON = {("completion",)}  # completion prints a script
 
 
 def test_version_says_which_kernels_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +51,7 @@ def test_the_module_is_the_command() -> None:
 
 
 def loaded_by(*arguments: str) -> set[str]:
-    """The modules that a command has imported when it ends."""
+    """Return the modules that a command has imported when it ends."""
     program = f"""
 import sys
 from tidelog.cli.main import main
@@ -88,7 +88,7 @@ def test_the_node_starts_without_rich() -> None:
 
 @pytest.mark.parametrize("arguments", [["start", "/nowhere"], ["dev", "--dir", "/proc/nowhere"]], ids=" ".join)
 def test_a_node_starts_without_libraries_that_it_does_not_use(arguments: list[str]) -> None:
-    """Each of them brings others, and takes milliseconds of the start."""
+    """Each of these imports others, and adds milliseconds to the start."""
     assert not loaded_by(*arguments) & {"shutil", "pathlib", "urllib.parse", "hashlib", "email"}
 
 
@@ -119,7 +119,7 @@ def test_every_command_has_json_and_says_its_exit_codes(node: CommandNode) -> No
 
 
 def run_as(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> int:
-    """`tidelog version`, when it does this."""
+    """Run `tidelog version` with a command that raises `error`, if given; return the exit code."""
 
     def run(_options: object) -> int:
         if error is not None:

@@ -1,6 +1,6 @@
-"""A partition as a list of batches, and links to it that answer as a broker does: with frames that the codec wrote.
+"""A partition as a list of batches, and links to it that answer as a broker does, with frames that the codec wrote.
 
-What is on `script` comes first, an item a response: a function of the response changes it, an exception is raised.
+Each step of `script` applies to one response first: a function changes the response, an exception is raised instead.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ class FetchLog:
         self.aborted: list[tuple[int, int, int]] = []  # producer id, first offset, offset of the marker
         self.script: list[Step] = []
         self.requests: list[FetchRequest] = []
-        self.nodes: list[int] = []  # that links were opened to
+        self.nodes: list[int] = []  # the ids of nodes that links were opened to
         self.clients: list[ScriptedClient] = []
 
     def client(self, **options: Any) -> ScriptedClient:

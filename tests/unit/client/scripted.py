@@ -1,4 +1,5 @@
-"""A client whose brokers say what a test wrote down: for what a real node says only on its worst day."""
+"""A client whose brokers give the answers that a test wrote down, for answers that a real node gives only on its worst
+day."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from tidelog.sim.entropy import SimEntropy
 
 
 class ScriptedWorld:
-    """Time passes while somebody waits."""
+    """A world whose clock moves only while the client waits."""
 
     def __init__(self) -> None:
         self.clock = SimClock()
@@ -30,8 +31,8 @@ class ScriptedWorld:
 
 
 class ScriptedClient(Client):
-    """`answers`: what each kind of request gets, one after the other, the last again and again; a function is asked
-    with the request."""
+    """A client with scripted answers. `answers` has, for each kind of request, the answers in order; the last is
+    repeated. A function is called with the request."""
 
     def __init__(self, nodes: int = 1, **options: Any) -> None:
         super().__init__("nobody:1", world=ScriptedWorld(), **options)

@@ -1,4 +1,5 @@
-"""The client in the simulator: the same Client, over the simulated network, with a node whose life the test decides."""
+"""The client in the simulator: the same Client, over the simulated network, with a node that the test starts and
+kills."""
 
 from collections.abc import Callable
 from typing import Final
@@ -8,7 +9,7 @@ from tidelog.server.node.node import Phase
 from tidelog.sim.entropy import SimEntropy
 from tidelog.sim.node_world import NodeWorld
 
-# Of a node that coordinates groups and transactions, with few partitions to load.
+# Settings of a node that coordinates groups and transactions, with few partitions to load.
 COORDINATING: Final = {
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "1",
@@ -19,7 +20,7 @@ COORDINATING: Final = {
 
 
 class SimWorld:
-    """A client's World. Time passes, and the node turns, only while the client waits."""
+    """A client's World. Time passes, and the node runs its turns, only while the client waits."""
 
     def __init__(self, nodes: NodeWorld, seed: int = 1) -> None:
         self.nodes = nodes
@@ -45,8 +46,8 @@ class SimWorld:
 
 
 class Outages:
-    """A node that dies again and again and comes back, so many times, while a client waits. It lives for about a
-    `life_ms`, which is long enough to serve something."""
+    """A node that is killed and restarted `kills` times while a client waits. Each life takes about `life_ms`, which is
+    long enough to serve something."""
 
     def __init__(self, world: SimWorld, kills: int, life_ms: int) -> None:
         self._world = world
@@ -65,7 +66,7 @@ class Outages:
             nodes.kill()
 
     def end(self) -> None:
-        """The last of them is over."""
+        """Check that all outages have happened, and leave the node running."""
         assert self._kills == 0, f"{self._kills} kills were left over: make the test longer"
         self._world.on_tick = lambda: None
         if self._world.nodes.node is None:

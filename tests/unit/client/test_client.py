@@ -1,4 +1,4 @@
-"""Asking a cluster: retries, unreachable addresses, metadata that come later, and error texts."""
+"""Requests to a cluster: retries, unreachable addresses, metadata that come later, and error texts."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_an_address_that_never_answered_is_an_error_at_once(nodes: NodeWorld) ->
 
 
 def test_a_patient_client_waits_for_its_first_connection(nodes: NodeWorld, caplog: pytest.LogCaptureFixture) -> None:
-    """It was told that the addresses are right: what does not answer there is away, and comes back."""
+    """A patient client takes its addresses for right: a node that does not answer is away, and will come back."""
     Admin(client_of(nodes)).create_topic(NewTopic("kept", 1))
     nodes.kill()
     client = Client("node:9092", is_patient=True, world=SimWorld(nodes))

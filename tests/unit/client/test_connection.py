@@ -1,4 +1,4 @@
-"""Connections with the other end in the hands of the test: negotiation, order, and what becomes of requests."""
+"""Connections whose other end is controlled by the test: negotiation, order, and the outcome of requests."""
 
 from typing import Any
 
@@ -167,7 +167,8 @@ def test_everything_that_was_not_answered_fails_once_when_the_connection_ends(
 
 
 def test_what_was_answered_before_the_end_counts(broker: Broker, connection: Connection) -> None:
-    """Both are there when the poller looks. Whoever asks again because of the answer hears of the end."""
+    """The answer and the end of the connection are both there when the poller looks. A request that is sent because of
+    the answer fails with the end."""
     broker.negotiate(connection)
     outcomes: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""Finding coordinators and asking them: what passes is waited for, and for how long."""
+"""Finding coordinators and asking them: which errors are waited out, and for how long."""
 
 import pytest
 from tests.unit.client.scripted import ScriptedClient, coordinator

@@ -1,4 +1,4 @@
-"""What a client believes about the cluster, and the addresses it starts from."""
+"""The client's view of the cluster, and the addresses that it starts from."""
 
 import pytest
 

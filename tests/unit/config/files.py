@@ -1,4 +1,4 @@
-"""Files that tests start from. `STOCK` sets what the server.properties shipped with Kafka sets."""
+"""Files that tests start from. `STOCK` has the settings of the server.properties that Kafka ships."""
 
 from tidelog.config import BrokerConfig, load_broker_config
 from tidelog.config.properties import format_properties
@@ -61,7 +61,7 @@ CONTROLLER_ONLY = {
 
 
 def config(**changes: str) -> BrokerConfig:
-    """A combined node with some settings changed; underscores stand for dots."""
+    """Return the configuration of a combined node with some settings changed; underscores stand for dots."""
     return load(COMBINED, {name.replace("_", "."): value for name, value in changes.items()})
 
 

@@ -36,7 +36,7 @@ def refusals(error: ConfigError) -> list[str]:
         ({"retention.ms": "5", "flush.ms": "1"}, Alteration("retention.ms", DELETE), {"flush.ms": "1"}),
         ({}, Alteration("retention.ms", DELETE), {}),
         ({}, Alteration("no.such", DELETE), {}),
-        # Upon the default when nothing was set, and never twice.
+        # Appended to the default when nothing was set, and never twice.
         ({}, Alteration("cleanup.policy", APPEND, "compact"), {"cleanup.policy": "delete,compact"}),
         ({"cleanup.policy": "compact"}, Alteration("cleanup.policy", APPEND, "compact"), {"cleanup.policy": "compact"}),
         (
@@ -191,7 +191,7 @@ def test_a_broker_accepts_what_its_whole_config_bears() -> None:
     assert alter_broker(node, {}, setting(log_cleaner_threads="2"), cluster_wide=True) == {"log.cleaner.threads": "2"}
     with pytest.raises(ConfigError, match="not enough for"):
         alter_broker(node, {}, setting(log_cleaner_threads="3"), cluster_wide=True)
-    # This broker's own value hides what is said for all of them.
+    # This broker's own value hides the value for all brokers.
     own = apply_dynamic(node, {}, {"log.cleaner.threads": "1"}).config
     assert alter_broker(own, {}, setting(log_cleaner_threads="3"), cluster_wide=True) == {"log.cleaner.threads": "3"}
 
@@ -231,7 +231,7 @@ def test_a_dynamic_change_that_asks_for_what_is_not_there_is_refused(
     with pytest.raises(ConfigError, match=reason) as caught:
         alter_broker(config(), {}, [Alteration(name, SET, text)], cluster_wide=cluster_wide)
     assert caught.value.code is ErrorCode.INVALID_CONFIG
-    # What was stored before is no reason to refuse another change, nor to be taken out.
+    # A refused setting that is stored already prevents neither other changes nor its own deletion.
     other = [Alteration("log.cleaner.threads", SET, "2"), Alteration(name, DELETE)]
     assert alter_broker(config(), {name: text}, other[:1], cluster_wide=cluster_wide) == {
         name: text,
@@ -241,7 +241,7 @@ def test_a_dynamic_change_that_asks_for_what_is_not_there_is_refused(
 
 
 def test_of_very_many_unknown_settings_the_first_few_are_told() -> None:
-    """Each suggestion takes time: a request with a hundred thousand names must not hold up everybody else."""
+    """Each suggestion takes time, and a request with a hundred thousand names must not hold up all others."""
     alterations = [Alteration(f"retention.mx{number}", AlterOp.SET, "1") for number in range(100_000)]
     with pytest.raises(ConfigError) as refused:
         alter_topic(config(), {}, alterations)

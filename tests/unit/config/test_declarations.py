@@ -23,7 +23,7 @@ KNOWN_HERE_ONLY = {
     "super.users",
     "allow.everyone.if.no.acl.found",
 }
-# Settings whose value, limits or visibility differ. Anything else that says `differs` differs in what it does.
+# Settings whose value, limits or visibility differ. Any other setting with `differs` differs in its effect.
 OTHER_DEFAULT = {"listener.security.protocol.map"}
 OTHER_LIMITS = {"interval.ms", "group.consumer.assignors", "group.share.assignors"}
 

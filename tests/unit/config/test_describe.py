@@ -36,7 +36,8 @@ OURS_INSTEAD = {
 
 @pytest.fixture(scope="module")
 def node() -> BrokerConfig:
-    """Not loaded: some of the settings would be refused, and what is described is the same for all."""
+    """Return a configuration that was not validated: some of the settings would be refused, and describing them is the
+    same for all."""
     static = {**LAYERS["static"], "broker.id": LAYERS["static"]["node.id"]}
     return BrokerConfig(Layers(static, LAYERS["cluster"], LAYERS["broker"]))
 

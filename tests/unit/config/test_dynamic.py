@@ -1,4 +1,4 @@
-"""Dynamic broker settings: what may change, on which level, and what happens to records that cannot be used."""
+"""Dynamic broker settings: which may change, on which level, and what happens to stored ones that can not be used."""
 
 import pytest
 from tests.unit.config.files import config

@@ -1,4 +1,4 @@
-"""Validators: what each accepts, what it refuses, and that it says so in words."""
+"""Validators: what each accepts, what it refuses, and the words of the refusal."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Loading a file: a stock one works, and a bad one is refused with everything that is wrong with it."""
+"""Loading a file: a stock one works, and a bad one is refused with a list of everything that is wrong with it."""
 
 import pytest
 from tests.unit.config.files import BROKER_ONLY, COMBINED, STOCK, config, load
@@ -157,7 +157,7 @@ def test_no_secret_is_shown() -> None:
     assert sum("[hidden]" in line for line in shown) == 2
     text += f"sasl.login.class={secret}\nnode.id={secret}\nssl.keystore.password=\\u00{secret}\n"
     found = " ".join(problems(text))
-    assert found.count(secret) == 2  # neither of those two is a secret to anybody
+    assert found.count(secret) == 2  # only in the two settings that are no secrets
     loaded = load_broker_config(STOCK + f"my.own={secret}\n")
     assert secret not in f"{loaded!r} {loaded.config!r} {loaded.warnings}"
 

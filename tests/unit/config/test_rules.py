@@ -87,7 +87,7 @@ BROKEN = [
     (COMBINED, {"group.share.partition.max.record.locks": "500", "group.share.min.partition.max.record.locks": "501"},
      "group.share.min.partition.max.record.locks"),
     (COMBINED, {"group.share.max.share.sessions": "199"}, "group.share.max.size"),
-    # what a broker says for its topics
+    # a broker's defaults for its topics
     (COMBINED, {"log.roll.ms": "0"}, "log.roll.ms"),
     (COMBINED, {"log.roll.jitter.ms": "-1"}, "log.roll.jitter.ms"),
     (COMBINED, {"log.flush.interval.ms": "-1"}, "log.flush.interval.ms"),

@@ -1,9 +1,10 @@
-"""What becomes of each setting, held against the code: an honoured setting is read by somebody who acts on it, a
-harmless or refused one by nobody.
+"""The support of each setting, checked against the code: an honoured setting is read by code that acts on it, a
+harmless or refused one by none.
 
-Who reads a setting is found in the source: its constant (`groups.OFFSETS_RETENTION_MINUTES`, whatever the module is
-called where it is imported), or for a topic's or group's setting its attribute of TopicConfig or GroupConfig. Reading
-in `tidelog.config` itself does not count, except through the doors below, which hand values to the outside.
+The readers of a setting are found in the source: by its constant (`groups.OFFSETS_RETENTION_MINUTES`, whatever the
+module is called where it is imported), or for a topic's or group's setting by its attribute of TopicConfig or
+GroupConfig. Reading in `tidelog.config` itself does not count, except through the doors below, which hand values to the
+outside.
 """
 
 import ast
@@ -31,7 +32,7 @@ PROPERTIES = {
     "segment_bytes_max": "internal.segment.bytes",
     "segment_ms_max": "segment.ms",
 }
-# What `tidelog.config` hands out under another name than the setting's, and the name by which it is read outside.
+# The names by which code outside reads values that `tidelog.config` hands out under another name than the setting's.
 DOORS: dict[str, tuple[Setting[Any], ...]] = {
     "log_dirs": (log.LOG_DIRS, log.LOG_DIR),
     "listener_plan": (
@@ -55,7 +56,7 @@ def outside() -> Iterator[ast.Module]:
 
 
 def constants_read(tree: ast.Module) -> set[tuple[str, str]]:
-    """(module of `settings`, constant) pairs that a module mentions, outside of its imports."""
+    """Return the (module of `settings`, constant) pairs that a module mentions, outside of its imports."""
     modules: dict[str, str] = {}
     direct: dict[str, tuple[str, str]] = {}
     for statement in ast.walk(tree):
@@ -96,7 +97,7 @@ def declared() -> dict[tuple[str, str], Setting[Any]]:
 
 
 def read_settings() -> set[int]:
-    """The ids of the settings that are read: by name, through a door, or as what a topic or group falls back to."""
+    """Return the ids of the settings that are read: by name, through a door, or as the fallback of a topic or group."""
     by_constant = declared()
     found = {id(by_constant[each]) for each in CONSTANTS}
     found |= {id(each) for name, settings in DOORS.items() if name in ATTRIBUTES for each in settings}
@@ -129,7 +130,7 @@ def test_no_other_setting_is_read(setting: Setting[Any]) -> None:
     assert id(setting) not in READ
 
 
-# A value of each refused setting that asks for something.
+# A value of each refused setting that would take effect.
 OTHERS = {
     "config.providers": "file",
     "sasl.enabled.mechanisms": "PLAIN",
@@ -159,7 +160,7 @@ def test_a_refused_setting_keeps_the_node_from_starting_and_says_what_to_do(sett
     (problem,) = caught.value.problems
     assert problem.name == setting.name
     assert problem.reason == setting.refused.removesuffix(".")
-    assert "." in problem.reason  # what is missing, and in a second sentence what to do
+    assert "." in problem.reason  # one sentence says what is missing, a second what to do
 
 
 @pytest.mark.parametrize("setting", [each for each in REFUSED if not each.dynamic_only], ids=repr)
@@ -168,13 +169,14 @@ def test_the_default_of_a_refused_setting_is_accepted_and_so_is_nothing(setting:
     try:
         setting.parse(text)
     except ValueError:
-        return  # it has no default, and nothing is not a value of it
+        return  # it has no default, and an empty text is not a value of it
     load(COMBINED, {setting.name: text})
 
 
 @pytest.mark.parametrize("known", [TOPIC, GROUP, CLIENT_METRICS])
 def test_protection_is_never_harmless(known: dict[str, Setting[Any]]) -> None:
-    """Names that promise security, limits or another store are refused, or only tune what is refused elsewhere."""
+    """Settings whose names promise security, limits or another store are refused, or only tune what is refused
+    elsewhere."""
     promising = ("ssl.", "sasl.", "authorizer", "super.users", "token", "client.quota", "policy.class")
     for setting in [*BROKER.values(), *known.values()]:
         if any(word in setting.name for word in promising):

@@ -1,4 +1,4 @@
-"""A controller with the dumbest driver there is: what is decided is in the log at once, and replayed.
+"""A controller with the simplest possible driver: its records are in the log at once, and replayed.
 
 After every request the log is checked: each record survives being written in its version, a fresh replay of all of them
 gives the same cluster, and the invariants hold.
@@ -39,7 +39,7 @@ from tidelog.sim.entropy import SimEntropy
 
 CLUSTER_ID = "a cluster"
 SESSION_MS = 9000
-# A log has offsets that no record of the metadata takes: leader changes.
+# A log has offsets that are no metadata records: leader changes.
 FIRST_OFFSET = 3
 
 
@@ -122,14 +122,14 @@ class Cluster:
                 assert epochs_went_back(before[spot], partition) is None
 
     def failover(self) -> None:
-        """Another controller takes over: all that is left is the log."""
+        """Replace the controller by another, which has nothing but the log."""
         self.controller = self.fresh_replay()
         self.take(self.controller.activate([], self.now_ms))
 
-    # What most tests begin with
+    # Steps that most tests begin with
 
     def register(self, broker_id: int, **changes: Any) -> int:
-        """Its epoch."""
+        """Register a broker; return its epoch."""
         response = self.send(registration(broker_id, **changes))
         assert response.error_code == ErrorCode.NONE
         return int(response.broker_epoch)
@@ -149,7 +149,7 @@ class Cluster:
         return BrokerHeartbeatRequest(**{**asked, **changes})
 
     def start(self, *broker_ids: int, **changes: Any) -> "Cluster":
-        """Registered and unfenced."""
+        """Register the brokers and unfence them."""
         for broker_id in broker_ids:
             self.register(broker_id, **changes)
             assert not self.heartbeat(broker_id).is_fenced
@@ -190,7 +190,7 @@ def topic(
     configs: dict[str, str | None] | None = None,
     **settings: Any,
 ) -> CreatableTopic:
-    """Underscores in `settings` stand for dots."""
+    """Build a topic to create. Underscores in `settings` stand for dots."""
     given = {**(configs or {}), **{key.replace("_", "."): value for key, value in settings.items()}}
     return CreatableTopic(
         name=name,
@@ -231,13 +231,13 @@ def create(*topics: CreatableTopic, validate_only: bool = False) -> CreateTopics
 
 
 def count_turns(work: Result | Steps) -> int:
-    """How often the work gives its turn back."""
+    """Return how often the work gives its turn back."""
     assert not isinstance(work, Result)
     return len(list(work))
 
 
 def check_record(record: Record) -> None:
-    """In the version it is written in nothing of it is lost."""
+    """Check that the version in which the record is written loses nothing of it."""
     message, version = record
     decoded = decode_metadata_record(encode_metadata_record(message, version))
     assert decoded == (message, version)

@@ -1,4 +1,4 @@
-"""What a controller writes first."""
+"""The first records of a new controller."""
 
 from tests.unit.config.files import config
 from tests.unit.controller.cluster import CLUSTER_ID, Cluster

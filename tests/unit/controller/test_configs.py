@@ -131,7 +131,7 @@ REFUSALS: list[tuple[int, str, list[Op], ErrorCode]] = [
     (TOPIC, "", [], ErrorCode.INVALID_REQUEST),
     (TOPIC, "a b", [], ErrorCode.INVALID_TOPIC_EXCEPTION),
     (TOPIC, "none", [("flush.ms", SET, "1")], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-    # Values are looked at first, as in Kafka.
+    # Values are checked before the topic, as in Kafka.
     (TOPIC, "none", [("flush.ms", SET, "x")], ErrorCode.INVALID_CONFIG),
     (TOPIC, "t", [("no.such", SET, "1")], ErrorCode.INVALID_CONFIG),
     (TOPIC, "t", [("no.such", APPEND, "1")], ErrorCode.INVALID_CONFIG),

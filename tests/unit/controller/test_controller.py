@@ -1,4 +1,4 @@
-"""The machine as its driver sees it, and the checks that stand behind the other tests."""
+"""The machine as its driver sees it, and the state checks that the other tests rely on."""
 
 import pytest
 from tests.unit.controller.cluster import Cluster, create, directory, topic
@@ -80,7 +80,7 @@ def test_records_of_a_transaction_are_followed_when_it_ends() -> None:
     ],
 )
 def test_broken_metadata_is_found(change: dict[str, object]) -> None:
-    """Partition 0 of t: replicas 1, 2 and 3, of which 3 is fenced; 1 leads."""
+    """Partition 0 of t has the replicas 1, 2 and 3, of which 3 is fenced; 1 leads."""
     cluster = Cluster().start(1, 2)
     cluster.register(3)
     topic_id = cluster.assign("t", [1, 2, 3])

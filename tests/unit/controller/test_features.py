@@ -62,7 +62,7 @@ def test_a_downgrade_over_which_no_record_changed() -> None:
         (MV, 6, SAFE),
         (MV, 0, SAFE),
         (MV, -1, SAFE),
-        (MV, 29, SAFE),  # 30 brought fields that 29 has no place for
+        (MV, 29, SAFE),  # 30 has fields that 29 can not hold
         (MV, 29, UNSAFE),
         (ELR, 2, UPGRADE),
         (ELR, -1, SAFE),
@@ -163,7 +163,7 @@ def test_controllers_are_asked_too() -> None:
     response = cluster.send(updating((MV, 21, UPGRADE)))
     assert response.error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert "controller 2" in response.error_message
-    # Before 3.7-IV0 controllers did not register, so nobody can ask.
+    # Before 3.7-IV0 controllers did not register, so their features are not known.
     assert Quorum(12).send(updating((MV, 13, UPGRADE))).error_code == ErrorCode.NONE
 
 

@@ -47,7 +47,7 @@ class TestFencing:
         cluster.assign("alone", [2])
         result = cluster.decide(cluster.beat(2, want_fence=True))
         assert result.response.is_fenced
-        # Partitions leave before the broker is fenced.
+        # Partitions leave the broker before it is fenced.
         assert type(result.records[-1][0]).__name__ == "BrokerRegistrationChangeRecord"
         partitions = [cluster.partition("t"), cluster.partition("t", 1), cluster.partition("alone")]
         assert [each.leader for each in partitions] == [1, 1, NO_LEADER]
@@ -205,7 +205,7 @@ class TestDirectories:
         assert [cluster.partition("t", number).leader for number in range(2)] == [1, 2]
         assert [cluster.partition("t", number).isr for number in range(2)] == [(1, 2), (2,)]
         assert (cluster.partition("alone").leader, cluster.partition("alone").isr) == (NO_LEADER, (1,))
-        # Told again, it is no news.
+        # The same failed directory, reported again, changes nothing.
         assert cluster.decide(cluster.beat(1, offline_log_dirs=[directory(1, 1)])).records == []
 
     def test_and_nothing_on_it_is_led_again(self) -> None:
@@ -233,7 +233,8 @@ class TestDirectories:
         assert cluster.metadata.brokers[1].log_dirs == (directory(1),)
 
     def two_directories(self, features: dict[str, int]) -> Cluster:
-        """Partition 0 lies in the first, 1 in the second, and so does the topic that nobody else has."""
+        """Make a broker with two directories: partition 0 lies in the first, partition 1 in the second, and so does the
+        topic that only this broker has."""
         cluster = Cluster(chosen=features).start(2)
         cluster.start(1, log_dirs=[directory(1), directory(1, 1)])
         topic_id = cluster.assign("t", [1, 2], [1, 2])

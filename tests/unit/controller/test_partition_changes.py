@@ -1,4 +1,4 @@
-"""How one partition changes: elections, eligible leaders, reassignment, directories."""
+"""The changes of one partition: elections, eligible leaders, reassignment, directories."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -26,7 +26,7 @@ def rules(*alive: int, **changes: Any) -> ElectionRules:
 
 
 def changed(partition: Partition, rules: ElectionRules, **asked: Any) -> dict[str, Any]:
-    """What the record says, without what it leaves alone."""
+    """Return the fields that the record changes."""
     record = change_partition(TOPIC, 4, partition, rules, **asked)
     if record is None:
         return {}
@@ -59,7 +59,7 @@ def test_the_leader_goes_and_the_next_replica_in_sync_leads() -> None:
 
 def test_the_last_one_goes() -> None:
     alone = replace(PARTITION, isr=(1,))
-    # It stays on record: it alone has everything, and may lead again.
+    # The last in-sync replica stays in the ISR: it alone has everything, and may lead again.
     assert changed(alone, rules(2, 3), isr=[]) == {"leader": NO_LEADER}
     waiting = replace(alone, leader=NO_LEADER)
     assert changed(waiting, rules(2, 3)) == {}
@@ -73,7 +73,7 @@ def test_an_unclean_election() -> None:
     assert changed(alone, unclean, isr=[]) == {"leader": 2, "isr": [2], "leader_recovery_state": recovering}
     already = replace(alone, leader_recovery_state=LeaderRecoveryState.RECOVERING)
     assert changed(already, unclean, isr=[]) == {"leader": 2, "isr": [2]}
-    # Somebody in sync lives: nothing unclean about it.
+    # An in-sync replica is alive, so the election is clean.
     assert changed(PARTITION, unclean, isr=[2, 3]) == {"isr": [2, 3], "leader": 2}
 
 
@@ -90,7 +90,7 @@ class TestEligibleLeaders:
         elr = rules(1, elr_enabled=True)
         two = replace(PARTITION, isr=(1, 2))
         assert changed(two, elr, isr=[1]) == {"isr": [1], "eligible_leader_replicas": [2]}
-        # Not while min ISR is kept: it will miss what is committed.
+        # While the ISR is large enough, a removed replica is not eligible: it will miss committed records.
         assert changed(PARTITION, elr, isr=[1, 2]) == {"isr": [1, 2]}
 
     def test_the_isr_may_become_empty_and_remembers_the_last_leader(self) -> None:

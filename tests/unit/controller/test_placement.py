@@ -1,4 +1,4 @@
-"""Placement: racks, fenced brokers, balance, and what cannot be placed."""
+"""Placement: racks, fenced brokers, balance, and requests that can not be placed."""
 
 from collections import Counter
 

@@ -133,7 +133,7 @@ class TestANewIncarnation:
         assert cluster.send(registration(2, incarnation_id=OTHER)).error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
 
     def test_but_not_the_one_on_the_controllers_own_node(self) -> None:
-        """Killed and started again, a combined node must not sit out its own session."""
+        """A combined node that was killed and restarted must not wait for the end of its own session."""
         cluster = Cluster().start(1)
         cluster.failover()
         assert cluster.register(1, incarnation_id=OTHER)
@@ -170,7 +170,7 @@ class TestANewIncarnation:
         cluster = self.restarted_alone(clean=False)
         partition = cluster.partition("t")
         assert (partition.isr, partition.elr, partition.leader) == ((), (), NO_LEADER)
-        # The only copy there is: taken, and marked as possibly short.
+        # The only copy there is: it leads, and is marked as possibly incomplete.
         assert not cluster.heartbeat(1).is_fenced
         partition = cluster.partition("t")
         assert (partition.isr, partition.leader) == ((1,), 1)

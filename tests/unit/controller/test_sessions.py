@@ -1,4 +1,4 @@
-"""Who counts as silent: nobody to whom the controller owes an answer."""
+"""Which brokers count as silent: none to which the controller owes an answer."""
 
 from tidelog.controller.sessions import Sessions
 

@@ -1,4 +1,4 @@
-"""What a topic may be called."""
+"""Valid and invalid names of topics."""
 
 import pytest
 

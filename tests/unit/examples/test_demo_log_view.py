@@ -1,4 +1,4 @@
-"""What the demo of the broker alone shows, also where a machine is too busy."""
+"""The view of the demo of the broker alone, also where the machine is too busy."""
 
 import pytest
 from examples.demo_log_view import _percentiles

@@ -1,4 +1,4 @@
-"""What the demo shows, from snapshots that were never live."""
+"""The view of the demo, from snapshots that were never live."""
 
 import io
 
@@ -23,7 +23,7 @@ FULL = Snapshot(83.4, FOUND, RATES, LAG, list(range(0, 10_000, 100)), 4_321)
 
 
 def shown(what: RenderableType) -> str:
-    """On a terminal of 80 columns."""
+    """Return what is printed on a terminal of 80 columns; nothing may be cut."""
     output = io.StringIO()
     Console(file=output, width=80).print(what)
     text = output.getvalue()

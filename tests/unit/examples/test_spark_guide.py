@@ -1,4 +1,4 @@
-"""The pieces of code in the guide to Spark are those of its programs, which tests/spark runs, with their imports."""
+"""The code in the guide to Spark is that of its programs, which tests/spark runs, with their imports."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ PAGES = ("docs/spark.md", "README.md")
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 IMPORT = re.compile(r"(import|from) ")
 PROGRAMS = [path.read_text() for path in sorted((ROOT / "examples" / "spark").glob("*.py"))]
-# What a function of a program returns is an expression on the page.
+# A `return` of a program's function is a plain expression on the page.
 SHOWN = [text.replace(" return ", " ") for text in PROGRAMS]
 
 
@@ -24,7 +24,7 @@ def blocks_of(page: str) -> list[str]:
 
 
 def body_of(block: str) -> str:
-    """Without the imports, which a program has at its top."""
+    """Return the block without its imports, which a program has at its top."""
     return "".join(line for line in block.splitlines(keepends=True) if not IMPORT.match(line)).lstrip("\n")
 
 
@@ -33,7 +33,7 @@ def is_in(block: str, program: str) -> bool:
 
 
 def imported(code: str) -> dict[str, str]:
-    """What each name is, by the imports at the top."""
+    """Return the qualified name of each imported name."""
     found: dict[str, str] = {}
     for node in ast.parse(code).body:
         if isinstance(node, ast.Import):
@@ -79,6 +79,6 @@ def test_every_program_has_its_place_in_the_guide() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/spark.md", "docs/pipelines.md", "docs/installing.md"])
 def test_pages_install_from_a_clone_or_from_wheels_and_from_nowhere_else(page: str) -> None:
-    """Tidelog is not on PyPI: what installs it from there finds nothing, or another package of that name."""
+    """Tidelog is not on PyPI: an install from there finds nothing, or another package of that name."""
     for command in re.findall(r"^(?:.*&& )?(?:\S*/)?pip install .*", (ROOT / page).read_text(), re.MULTILINE):
         assert re.search(r"pip install (\.|'\.\[|--find-links )", command), command

@@ -1,4 +1,4 @@
-"""The demo is the first thing a newcomer runs: it has to keep its word."""
+"""The demo is the first thing that a newcomer runs: it has to do what it says."""
 
 import pytest
 from examples import tour

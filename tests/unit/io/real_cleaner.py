@@ -1,4 +1,4 @@
-"""Logs, their cleaner and its worker processes on a real disk, and a loop that waits for whatever comes next."""
+"""Logs, their cleaner and its worker processes on a real disk, and a loop that waits for the next event."""
 
 import os
 import select
@@ -24,7 +24,7 @@ from tidelog.storage.log.log import Log
 from tidelog.storage.segment.descriptors import Descriptors
 
 WORKER = "tidelog.io.cleaner_worker"
-PATIENCE_S = 30.0  # so long only when something is broken
+PATIENCE_S = 30.0  # waited in full only when something is broken
 SLOW = CleanerConfig(io_bytes_per_second_max=1500.0, dedupe_buffer_bytes=1 << 16, io_buffer_bytes=300, backoff_ms=20)
 
 
@@ -107,7 +107,7 @@ def events_until_end(workers: WorkerProcesses) -> list[Event]:
 
 
 def is_running(process_id: int) -> bool:
-    """Not if it is dead and only nobody has asked for its status yet."""
+    """Tell whether the process runs; a zombie, which is dead but not yet waited for, does not."""
     try:
         state = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:

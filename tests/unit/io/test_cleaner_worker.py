@@ -1,4 +1,4 @@
-"""The worker's own loop, in this process: what it says to its node, and when it listens."""
+"""The worker's own loop, in this process: its messages to its node, and when it listens."""
 
 import socket
 from collections.abc import Generator, Iterator
@@ -35,7 +35,7 @@ def job(bytes_per_second: float = 1e9) -> CleaningJob:
 
 
 def answers(channel: Channel, monkeypatch: pytest.MonkeyPatch, steps: Any, *said: object) -> list[object]:
-    """What a worker says whose job takes these steps, until the node is gone."""
+    """Return all messages of a worker whose job takes these steps, until the node is gone."""
     ours, theirs = channel
     monkeypatch.setattr(cleaner_worker, "clean_log", lambda fs, job: steps)
     for each in said:
@@ -147,7 +147,7 @@ def test_it_rests_for_the_io_limit_and_hears_of_the_end_meanwhile(
 
 
 def test_it_says_while_it_rests_that_it_is_there(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or it would be taken for one that hangs."""
+    """A worker that sent nothing while it rests would be taken for one that hangs."""
     now_ms = 1_000
 
     def hear(_worker: CleanerWorker, timeout_ms: int) -> bool:

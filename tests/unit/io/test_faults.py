@@ -25,7 +25,7 @@ from tidelog.ports.errors import DeviceFault, IoError, NotEmpty, PathFault
         (errno.EPERM, errors.PermissionRefused),
         (errno.EMFILE, errors.TooManyOpenFiles),
         (errno.ENFILE, errors.TooManyOpenFiles),
-        (errno.EUCLEAN, errors.IoError),  # unnamed: the disk's fault until proven otherwise
+        (errno.EUCLEAN, errors.IoError),  # not in the table: taken for a fault of the disk
     ],
 )
 def test_each_number_has_its_type(number: int, kind: type[errors.StorageFault]) -> None:

@@ -1,5 +1,5 @@
-"""The real file system where it differs from what a healthy disk shows: locks between processes, helper threads,
-the order of system calls."""
+"""The real file system where it differs from what a healthy disk shows: locks between processes, helper threads, the
+order of system calls."""
 
 import errno
 import gc
@@ -86,7 +86,7 @@ def test_descriptors_do_not_leak(fs: PosixFileSystem, tmp_path: Path, monkeypatc
     def descriptors() -> int:
         return len(os.listdir("/dev/fd"))
 
-    gc.collect()  # what other tests left open, and would be closed in between
+    gc.collect()  # closes what other tests left open, before descriptors are counted
     before = descriptors()
     lock = fs.lock(str(tmp_path / ".lock"))
     with pytest.raises(LockHeld):
@@ -131,7 +131,7 @@ def wait_for(fs: PosixFileSystem, woken: Woken, count: int) -> list[Completion]:
 
 
 def test_a_sync_queued_behind_one_that_fails_fails_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel reports a failure once: carried out, the second sync would succeed, and be a lie."""
+    """The kernel reports a failure once: a second sync would succeed although the data are lost."""
     woken, gate = Woken(), threading.Event()
     fs = PosixFileSystem(woken)
     file = fs.open(str(tmp_path / "file"), OpenMode.CREATE)
@@ -146,7 +146,7 @@ def test_a_sync_queued_behind_one_that_fails_fails_too(tmp_path: Path, monkeypat
     monkeypatch.setattr("tidelog.io.handles.sync_data", fail_once)
     first, second = fs.begin_sync(file), fs.begin_sync(file)
     file.close()
-    assert fs.completions() == []  # it does not wait
+    assert fs.completions() == []  # completions() does not wait
     gate.set()
     completed = wait_for(fs, woken, 2)
     assert [ticket for ticket, _ in completed] == [first, second]

@@ -1,4 +1,4 @@
-"""When the collector runs, and what it leaves alone."""
+"""The times at which the garbage collector runs, and the objects that it leaves alone."""
 
 import gc
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the contract tests can not provoke on a healthy machine: faults are put in place of the system calls."""
+"""Errors that the contract tests can not provoke on a healthy machine: system calls are replaced by failing ones."""
 
 import errno
 import mmap
@@ -125,7 +125,7 @@ def test_a_read_that_is_cached_in_part_would_wait(file: PosixFile, monkeypatch: 
 
     monkeypatch.setattr(os, "preadv", short)
     assert file.read_cached(0, 10) is None
-    assert file.read_cached(7, 10) == b"789"  # the end of the file
+    assert file.read_cached(7, 10) == b"789"  # up to the end of the file
     assert file.read_cached(2, 4) == b"2345"
 
 
@@ -198,7 +198,7 @@ def test_sending_from_a_file_that_shrank_sends_nothing(file: PosixFile) -> None:
 
 
 def test_of_a_file_that_shrank_a_local_peer_gets_no_byte_that_was_not_there(file: PosixFile) -> None:
-    """Behind the end of the file a mapped page reads as zeros."""
+    """A mapped page reads as zeros behind the end of the file, and those zeros must not be sent."""
     data, left_bytes = bytes(range(1, 251)) * 400, 70_001
     left, right = socket.socketpair()
     with left, right:
@@ -218,7 +218,7 @@ def test_of_a_file_that_shrank_a_local_peer_gets_no_byte_that_was_not_there(file
 
 @pytest.mark.skipif(not hasattr(os, "sendfile") or not hasattr(socket, "MSG_MORE"), reason="Linux")
 class TestLocalPeer:
-    """A range that is long enough to be mapped, on its way to a peer on this machine."""
+    """A range that is long enough to be mapped, sent to a peer on this machine."""
 
     @pytest.fixture
     def part(self, file: PosixFile) -> Iterator[PosixFileRange]:

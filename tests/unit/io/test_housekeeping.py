@@ -1,4 +1,4 @@
-"""The cleaner's worker processes, real ones: they work, can be called off, killed and orphaned, and inherit nothing."""
+"""The cleaner's real worker processes: they work, can be called off, killed and orphaned, and inherit nothing."""
 
 import os
 import signal

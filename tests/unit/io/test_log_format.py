@@ -1,4 +1,4 @@
-"""One entry, one line, whatever is in it."""
+"""One log entry is one line, whatever is in it."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""What a node imports only when it has time: one module after the other, and in the end everything that it serves."""
+"""Modules that a node imports only when it has time: one after the other, and in the end everything that it serves."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ from tidelog.server.node.deferred_modules import LIBRARIES, deferred_modules
 
 NEW_MODULES_MAX = 16
 
-# Runs in an interpreter of its own, where nothing is imported yet.
+# Runs in a new interpreter, where nothing is imported yet.
 STARTED = "import sys; import tidelog.cli.node.running, tidelog.io.development, tidelog.server.handlers.metadata;"
 
 

@@ -21,7 +21,7 @@ PATIENCE_S = 30
 
 
 class End:
-    """One connection's receiver."""
+    """The receiver of one connection."""
 
     def __init__(self) -> None:
         self.buffer = bytearray(ROOM)
@@ -251,10 +251,10 @@ def test_wake_ends_a_wait(server: Server) -> None:
 
 
 def test_a_wake_that_comes_too_late_writes_nowhere() -> None:
-    """A helper thread may end its work after the reactor: the descriptor's number is somebody else's by then."""
+    """A helper thread may end its work after the reactor, when the descriptor's number belongs to another file."""
     reactor = Reactor()
     reactor.shut_down()
-    reading, writing = os.pipe()  # gets the number that the reactor has given back
+    reading, writing = os.pipe()  # gets the descriptor number that the reactor has given back
     others = [os.dup(writing) for _ in range(8)]
     try:
         reactor.wake()
@@ -267,7 +267,7 @@ def test_a_wake_that_comes_too_late_writes_nowhere() -> None:
 
 
 def test_many_connections_that_end_together_are_told_a_few_in_a_turn(server: Server) -> None:
-    """Each may give back megabytes, and others have requests to be answered meanwhile."""
+    """Each end may free megabytes, while other connections have requests to be answered."""
     clients = [server.client() for _ in range(3 * ENDS_A_TURN)]
     for sock, _connection, _end in clients:
         sock.close()
@@ -282,7 +282,7 @@ def test_many_connections_that_end_together_are_told_a_few_in_a_turn(server: Ser
 
 
 def test_room_for_a_large_frame_counts_as_received(server: Server) -> None:
-    """To make it takes as long, however little comes."""
+    """Making the room takes the same time, however few bytes arrive."""
     clients = [server.client() for _ in range(4)]
     for sock, _connection, end in clients:
         end.buffer = bytearray(RECEIVED_BYTES_A_TURN // 2)

@@ -1,4 +1,4 @@
-"""How much of a response is sent at once: what is left is sent when others have had their turn."""
+"""The part of a response that is sent at once; the rest is sent after other connections have had their turn."""
 
 import socket
 from collections import deque

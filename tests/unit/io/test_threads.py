@@ -1,4 +1,4 @@
-"""Helper threads: what finds no descriptor is tried again, until there is one, or the process stops."""
+"""Helper threads: work that finds no free descriptor is tried again, until there is one or the process stops."""
 
 import threading
 

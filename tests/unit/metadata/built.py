@@ -1,4 +1,4 @@
-"""Records with everything at its plainest, so that a test names only what it is about."""
+"""Records with every field at its plainest, so that a test names only the fields that it is about."""
 
 from typing import Any
 
@@ -112,7 +112,7 @@ def token(token_id: str = "token-1", expiration: int = 300) -> DelegationTokenRe
 
 
 def replayed(*records: Any) -> MetadataDraft:
-    """A draft at the latest metadata.version that has replayed these and knows what they changed."""
+    """Return a draft at the latest metadata.version that has replayed these records and tracks their changes."""
     draft = MetadataDraft(tracks_changes=True)
     draft.replay(metadata_version())
     draft.take_changes()

@@ -1,4 +1,4 @@
-"""The draft itself: images that stay as they were, changes in their order, metadata transactions."""
+"""The draft itself: images that do not change, changes in their order, metadata transactions."""
 
 from typing import Any
 
@@ -231,7 +231,7 @@ def test_a_transaction_holds_only_records_that_can_be_played() -> None:
 
 
 def test_the_names_of_changed_topics_are_found_once_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each coordinator of a broker asks for them, and thousands of topics may have changed."""
+    """Each coordinator of a broker asks for the names, and thousands of topics may have changed."""
     draft = replayed(topic(1), partition(1), topic(2), partition(2), topic(3))
     before = draft.take_changes()
     draft.replay(RemoveTopicRecord(topic_id=uuid(2)))

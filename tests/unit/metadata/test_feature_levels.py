@@ -70,7 +70,7 @@ def test_what_we_serve_is_within_what_there_is() -> None:
     ("name", "level", "features", "problem"),
     [
         ("group.version", 1, {"metadata.version": 22}, None),
-        ("group.version", 1, {"metadata.version": 7}, None),  # the default comes later, the level does not depend on it
+        ("group.version", 1, {"metadata.version": 7}, None),  # only its default needs a later metadata.version
         ("group.version", 0, {}, None),
         ("group.version", 1, {}, "needs metadata.version 7"),
         ("group.version", 2, {"metadata.version": 30}, "has no level 2"),

@@ -47,8 +47,8 @@ def test_a_record_that_was_cut_short_is_malformed(end: int) -> None:
 @pytest.mark.parametrize(
     "damaged",
     [
-        b"\x00" + FEATURE_LEVEL[1:],  # the frame of the preview
-        b"\x02" + FEATURE_LEVEL[1:],  # a frame of the future
+        b"\x00" + FEATURE_LEVEL[1:],  # the frame of KRaft's preview release
+        b"\x02" + FEATURE_LEVEL[1:],  # a frame version of the future
         FEATURE_LEVEL + b"\x00",
         b"\x01\xff\xff\x03\x00",  # a type beyond int16
         b"\x01\xff\xff\xff\xff\xff\x0f\x00",  # a varint that does not end

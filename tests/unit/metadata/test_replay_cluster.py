@@ -1,4 +1,4 @@
-"""What records about settings, features, producer ids, quotas and security do."""
+"""Replay of records about settings, features, producer ids, quotas and security."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What records about brokers and controllers do."""
+"""Replay of records about brokers and controllers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What records about topics and partitions do."""
+"""Replay of records about topics and partitions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The map under the metadata: a dict to read, versions that share what they have in common."""
+"""The map under the metadata: it reads like a dict, and its versions share what they have in common."""
 
 from collections.abc import Iterator
 from unittest import mock

@@ -65,7 +65,7 @@ def image_of(level: int, records: Iterable[Any]) -> MetadataImage:
 
 
 def through_bytes(image: MetadataImage) -> MetadataImage:
-    """As a snapshot on disk would give it back: fields that a version lacks are gone."""
+    """Return the image as a snapshot on disk would give it back, without the fields that a version lacks."""
     draft = MetadataDraft()
     for message, version in image_records(image):
         draft.replay(decode_metadata_record(encode_metadata_record(message, version)).message)

@@ -4,7 +4,7 @@ from tidelog.model.errors import RETRIABLE, ApiError, ErrorCode
 
 
 def test_codes_are_dense_from_minus_one() -> None:
-    """Kafka has never left a gap: one here is a line that was lost."""
+    """Kafka has never left a gap between codes, so a gap here is a line that was lost."""
     assert [int(code) for code in ErrorCode] == list(range(-1, len(ErrorCode) - 1))
 
 

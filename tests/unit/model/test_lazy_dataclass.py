@@ -1,4 +1,4 @@
-"""Dataclasses whose `__init__` is made late do what the standard library's do."""
+"""Dataclasses whose `__init__` is made late behave like those of the standard library."""
 
 import copy
 import dataclasses
@@ -61,7 +61,7 @@ class Tick:
 
 
 def twin(cls: Any) -> Any:
-    """The same declaration, made by the standard library."""
+    """Return the same declaration, made by the standard library."""
     defaults = {each.name: each for each in dataclasses.fields(cls)}
     body = {"__annotations__": cls.__annotations__, "__qualname__": cls.__qualname__}
     for name, each in defaults.items():
@@ -102,7 +102,7 @@ def test_what_is_missing_or_too_much_is_refused_as_usual(arguments: Any, named: 
 
 
 def fresh(*, is_frozen: bool) -> Any:
-    """A class that has no instance yet."""
+    """Return a class that has no instance yet."""
 
     class Segment:
         base_offset: int
@@ -212,7 +212,7 @@ def test_post_init_is_called_and_generics_and_patterns_work() -> None:
 
 
 def test_a_node_starts_without_making_dataclasses_of_the_standard_library() -> None:
-    """Each costs half a millisecond of the start. mypyc needs those of the modules that it compiles."""
+    """Each of those costs half a millisecond of the start. Modules that mypyc compiles need them."""
     script = """if True:
         import dataclasses
         made, make = [], dataclasses._process_class

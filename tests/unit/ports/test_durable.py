@@ -1,4 +1,4 @@
-"""The sequences, on a file that records what it is asked."""
+"""The durable write sequences, on a file that records the calls."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -11,7 +11,7 @@ from tidelog.ports.files import MAX_PIECES, Buffer, File
 
 
 class ShortFile:
-    """Takes at most so many bytes a write."""
+    """A file that takes a limited number of bytes in each write."""
 
     path = "/log"
 

@@ -22,7 +22,7 @@ class ApiVersionsResponse:
 
 
 def test_keys() -> None:
-    """0 to 3 and 8 to 92: the four between spoke ZooKeeper's dialect and are gone."""
+    """The keys are 0 to 3 and 8 to 92: the four between were for clusters with ZooKeeper, and are gone."""
     assert [int(key) for key in ApiKey] == [0, 1, 2, 3, *range(8, 93)]
     assert ApiKey(18) is ApiKey.API_VERSIONS
     assert ApiKey(36) is ApiKey.SASL_AUTHENTICATE

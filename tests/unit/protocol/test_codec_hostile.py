@@ -1,4 +1,4 @@
-"""What a peer may send instead of a message: always MalformedMessage, never much memory."""
+"""Bytes that a peer may send instead of a message: they always give MalformedMessage, and never take much memory."""
 
 import tracemalloc
 
@@ -37,7 +37,7 @@ def test_truncated_at_every_byte(make: type) -> None:
 @pytest.mark.parametrize("make", [bytes, bytearray, memoryview])
 @pytest.mark.parametrize("stale", [b"", b"\x00", b"\xff", None])
 def test_truncated_inside_a_larger_buffer(make: type, stale: bytes | None) -> None:
-    """What lies behind the end, be it the true rest, is not read as a part of the message."""
+    """Bytes behind the end are not read as a part of the message, even if they are its true rest."""
     for message, version in samples():
         encoded = encode(message, version)
         for length in range(len(encoded)):
@@ -120,7 +120,7 @@ def test_a_length_allocates_nothing_that_the_bytes_do_not_back(
 ) -> None:
     hostile = prefix + filler * 1000
     with pytest.raises(MalformedMessage):
-        decode_exact(cls, hostile, version)  # compile first, that takes memory of its own
+        decode_exact(cls, hostile, version)  # once before measuring: compiling the codec takes memory, too
     tracemalloc.start()
     try:
         with pytest.raises(MalformedMessage):

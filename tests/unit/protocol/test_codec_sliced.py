@@ -1,4 +1,5 @@
-"""The codec in slices reads and writes what the other one does, counts before it builds, and pauses often enough."""
+"""The codec in slices reads and writes the same as the ordinary one, counts elements before it builds them, and pauses
+often enough."""
 
 from collections.abc import Generator
 from typing import Any, TypeVar
@@ -23,7 +24,7 @@ BUILDS = 2
 
 
 def run(steps: Generator[None, None, T]) -> tuple[T, int]:
-    """What the steps return, and how often they paused."""
+    """Run the steps; return their result, and how often they paused."""
     pauses = 0
     while True:
         try:
@@ -98,7 +99,7 @@ def test_elements_of_all_arrays_are_counted_together() -> None:
 
 
 def test_an_array_is_counted_before_any_of_it_is_built() -> None:
-    """A million names of no characters: nothing is read of them, and the first look at the clock is not reached."""
+    """A million empty names are refused before any of them is read, and before the first look at the clock."""
     encoded = encode(FindCoordinatorRequest(key_type=0, coordinator_keys=[""] * 1_000_000), 4)
     steps = sliced_decoder(FindCoordinatorRequest, 4)(encoded, 0, len(encoded), [100_000])
     with pytest.raises(TooManyElements):
@@ -106,7 +107,7 @@ def test_an_array_is_counted_before_any_of_it_is_built() -> None:
 
 
 def with_tags(count: int) -> bytes:
-    """A request with so many tagged fields that nobody knows."""
+    """Return a request with `count` unknown tagged fields."""
     encoded = encode(ListGroupsRequest(states_filter=[], types_filter=[]), 5)
     return encoded[:-1] + varint(count) + b"\x63\x00" * count
 

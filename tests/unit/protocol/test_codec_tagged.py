@@ -1,4 +1,4 @@
-"""Tagged fields: written only where they say something, read in any order, dropped where unknown."""
+"""Tagged fields: written only where they differ from the default, read in any order, dropped where unknown."""
 
 import struct
 from typing import Any

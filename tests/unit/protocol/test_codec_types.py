@@ -160,7 +160,7 @@ def test_a_field_may_stay_in_the_old_encoding() -> None:
 
 
 def test_elements_without_bytes_are_counted_as_one_byte_each() -> None:
-    """Otherwise four bytes could ask for two billion objects."""
+    """Otherwise a count of four bytes could ask for two billion objects."""
     assert decode(Nothings, b"\x00\x00\x00\x02__", 0)[0] == Nothings(items=[Nothing(), Nothing()])
     with pytest.raises(MalformedMessage):
         decode(Nothings, b"\x00\x00\x00\x02_", 0)

@@ -1,4 +1,4 @@
-"""Which version carries what, and what happens to the rest."""
+"""The fields that each version carries, and what happens to the others."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What cannot be written is refused with the path of the value, and nothing is written in its place."""
+"""A value that can not be encoded is refused with its path, and nothing is written in its place."""
 
 from typing import Any
 

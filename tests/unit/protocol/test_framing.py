@@ -78,7 +78,7 @@ def test_a_frame_larger_than_the_buffer() -> None:
 
 
 def test_views_of_frames_stay_what_they_are_until_release() -> None:
-    """A batch waits for its write at the end of the turn, while the connection goes on receiving."""
+    """A batch waits in the buffer for its write at the end of the turn, while the connection goes on receiving."""
     receive = ReceiveBuffer(initial_capacity=8192)
     views, expected = [], []
     for index in range(100):

@@ -1,4 +1,4 @@
-"""The tables of APIs agree with each other, and nothing is imported that is not asked for."""
+"""The tables of APIs agree with each other, and no module is imported before it is needed."""
 
 import subprocess
 import sys

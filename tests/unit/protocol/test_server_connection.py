@@ -161,7 +161,7 @@ def test_at_the_limit_it_waits_for_responses() -> None:
 )
 @pytest.mark.parametrize("behind", [b"", b"\x00\x00\x00\x01", b"\xff" * 70000])
 def test_a_header_that_cannot_be_read(payload: bytes, behind: bytes) -> None:
-    """Whatever follows in the buffer is another frame: it is not read as a part of this one."""
+    """The bytes that follow in the buffer are of another frame, and are not read as a part of this one."""
     server = connection()
     server.receive.feed(echo(1) + frame(payload))
     assert next_request(server).correlation_id == 1

@@ -1,4 +1,4 @@
-"""Small messages that between them use every feature of a declaration."""
+"""Small messages that together use every feature of a declaration."""
 
 from tidelog.model.ids import ZERO_UUID
 from tidelog.protocol.schema import (
@@ -24,7 +24,7 @@ UUID = bytes(range(16))
 
 @struct
 class Point:
-    """Fixed size in every version."""
+    """A struct of fixed size in every version."""
 
     x: int32 = 0
     y: int16 = 0
@@ -39,7 +39,7 @@ class Named:
 
 @record("data", versions="0-3", flexible="2+")
 class AllTypes:
-    """Versions 0 and 1 are in the old encoding, 2 and 3 in the flexible one."""
+    """A message of every type. Versions 0 and 1 are in the old encoding, 2 and 3 in the flexible one."""
 
     flag: boolean
     tiny: int8
@@ -70,7 +70,7 @@ class AllTypes:
 
 @record("data", versions="0-3", flexible="none")
 class Gated:
-    """Fields that come and go."""
+    """A message whose fields come and go with the version."""
 
     always: int32
     added: int32 = field("1+", default=-1)
@@ -102,7 +102,7 @@ class Tagged:
 
 @record("data", versions="0-1", flexible="1+")
 class OldStyle:
-    """One field stays in the old encoding, as the client id of a request header does."""
+    """A message with one field that stays in the old encoding, as the client id of a request header does."""
 
     before: int8 = 0
     text: string | None = field(nullable="0+", flexible="none")
@@ -111,7 +111,7 @@ class OldStyle:
 
 @struct
 class Nothing:
-    """Empty in version 0: an element takes no bytes at all."""
+    """A struct without fields in version 0, so that an element takes no bytes at all."""
 
     added: int32 = field("1+", default=0)
 

@@ -62,14 +62,14 @@ def test_the_only_voter_elects_itself_at_once() -> None:
 @pytest.mark.parametrize(
     ("election", "last_epoch", "epoch"),
     [
-        (ElectionState(4, NodeId(1), KEY), 4, 5),  # it led: never again in that epoch
+        (ElectionState(4, NodeId(1), KEY), 4, 5),  # it led, and must never lead again in that epoch
         (ElectionState(4, NodeId(1), KEY), 3, 5),
-        (ElectionState(4, None, KEY), 3, 4),  # it stood, and nobody was elected: its vote still holds
+        (ElectionState(4, None, KEY), 3, 4),  # it was a candidate and nobody was elected: its vote still holds
         (ElectionState(4, None, ReplicaKey(NodeId(1))), 3, 4),
         (ElectionState(4, None, ReplicaKey(NodeId(1), Uuid(b"o" * 16))), 3, 5),  # another directory's vote
         (ElectionState(4, None, ReplicaKey(NodeId(2))), 3, 5),
         (ElectionState(4, NodeId(2), None), 3, 5),
-        (ElectionState(4), 9, 10),  # the file was lost and made anew: the log knows better
+        (ElectionState(4), 9, 10),  # the file was lost and made anew: the log has a later epoch
         (ElectionState(4, None, KEY), 9, 10),
     ],
 )

@@ -1,4 +1,4 @@
-"""Who has a vote, by configuration and by the log."""
+"""The voters, by configuration and by the log."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Batches put together by hand, right or wrong: independent of the code under test but for the checksum library."""
+"""Batches put together by hand, valid or not, without the code under test; only the checksum library is shared."""
 
 from struct import pack
 
@@ -13,7 +13,7 @@ def zigzag(value: int) -> int:
 
 
 def varint(value: int, pad_to: int = 0) -> bytes:
-    """`pad_to` makes it longer than it needs to be."""
+    """Encode a varint; `pad_to` makes it longer than it needs to be."""
     raw, out = zigzag(value), bytearray()
     while raw >= 128 or len(out) < pad_to - 1:
         out.append(raw & 127 | 128)
@@ -36,7 +36,7 @@ def content(
     value: bytes = field(b"v"),
     headers: bytes = b"\0",
 ) -> bytes:
-    """The inside of a record; every part is raw bytes, so that any of them can be wrong."""
+    """Return the inside of a record. Every part is raw bytes, so that any of them can be wrong."""
     return b"\0" + timestamp_delta + offset_delta + key + value + headers
 
 

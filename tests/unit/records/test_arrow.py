@@ -30,7 +30,7 @@ def built() -> bytes:
 
 
 def binary(columns: Columns, which: int) -> pa.Array:
-    """Keys are element 4i, values element 4i + 2."""
+    """Return the keys (element 4i of the columns) or the values (element 4i + 2) as an Arrow array."""
     length = 4 * len(columns)
     buffers = [pa.py_buffer(columns.validity), pa.py_buffer(columns.positions), pa.py_buffer(columns.data)]
     raw = pa.Array.from_buffers(pa.binary(), length, buffers)

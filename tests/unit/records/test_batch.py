@@ -1,4 +1,4 @@
-"""Reading batches as objects: where they are cut, what their header says, and what Kafka tolerates."""
+"""Reading batches as objects: where they are cut, the fields of their header, and what Kafka tolerates."""
 
 import pytest
 from tests.unit.records.raw import BASE_OFFSET, BASE_TIMESTAMP, GOOD, batch, content, field, record, varint

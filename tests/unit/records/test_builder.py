@@ -1,4 +1,4 @@
-"""The builder's rules, and what a broker patches in place."""
+"""The builder's rules, and the fields that a broker patches in place."""
 
 import pytest
 from tests.unit.records.raw import GOOD

@@ -1,4 +1,4 @@
-"""The codecs, their levels, and that nothing inflates beyond the limit."""
+"""The codecs and their levels; and nothing inflates beyond the limit."""
 
 import tracemalloc
 import zlib
@@ -104,7 +104,7 @@ def bomb(codec: CompressionType) -> bytes:
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_bomb_does_not_go_off(codec: CompressionType) -> None:
-    """The codecs write into buffers of ours (as `bytearray`s they show in tracemalloc), and those stay small."""
+    """The codecs write into our own buffers (`bytearray`s, which tracemalloc sees), and those stay small."""
     buffer = batch(bomb(codec), attributes=int(codec), count=1)
     tracemalloc.start()
     try:

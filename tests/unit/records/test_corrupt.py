@@ -215,7 +215,7 @@ def test_a_batch_length_that_cuts_the_last_record(read: Reader) -> None:
 
 @READERS
 def test_a_record_that_goes_on_behind_its_batch(read: Reader) -> None:
-    """All its bytes are there, and fit together; but the last three are not the batch's."""
+    """All bytes of the record are there and fit together, but the last three are outside of its batch."""
     whole = record(content(value=field(b"v" * 9)))
     with pytest.raises(CorruptRecordLengthError):
         read(batch(whole[:-3]) + whole[-3:])
@@ -227,7 +227,7 @@ def test_good_batches_pass(read: Reader) -> None:
 
 
 def test_the_first_records_of_a_corrupt_batch_can_be_read() -> None:
-    """Reading is lazy: an error comes where it is."""
+    """Reading is lazy: an error is raised when its record is reached."""
     (damaged,) = batches(batch(record(content()), record(content())))
     records = damaged.records()
     assert next(records).offset == BASE_OFFSET

@@ -1,4 +1,4 @@
-"""A fetch response to columns: bounds, control batches, mixed codecs, the size limit, and where to go on."""
+"""A fetch response to columns: bounds, control batches, mixed codecs, the size limit, and the offset to go on at."""
 
 import pytest
 from tests.wire.records.rows import header_rows, rows

@@ -1,4 +1,4 @@
-"""The walk of a leader over the records of a batch: what it finds, and what it raises."""
+"""A leader's walk over the records of a batch: what it returns, and what it raises."""
 
 import pytest
 from tests.unit.records.raw import content, field, record, varint
@@ -85,7 +85,7 @@ def test_headers_are_walked() -> None:
 @pytest.mark.parametrize(
     ("body", "count", "error"),
     [
-        (at(0), 2, CorruptRecordCountError),  # the bytes cannot hold two
+        (at(0), 2, CorruptRecordCountError),  # the bytes can not hold two records
         (at(0) + b"\0", 1, CorruptRecordCountError),  # a byte left over
         (at(0) + at(1), 1, CorruptRecordCountError),
         (at(0), -1, CorruptRecordCountError),

@@ -114,7 +114,7 @@ def test_log_append_time() -> None:
 
 
 def test_times_too_far_apart_for_one_batch() -> None:
-    """Their difference does not fit what a zigzag of 64 bits can hold on the way; two batches can."""
+    """The difference of the timestamps does not fit into a zigzag of 64 bits, so they go into two batches."""
     far = [-1, 2**63 - 1, 0, 2**62]
     read = encoded(RecordColumns(4, times(far), NULLS, NULLS))
     assert [record.timestamp for record in records(read)] == far

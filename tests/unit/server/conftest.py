@@ -1,4 +1,5 @@
-"""A node in the simulator for the tests of its handlers: one for all of them, a topic name and a client for each."""
+"""A node in the simulator for the tests of its handlers: one node for all of them, a topic name and a client for
+each."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -9,7 +10,7 @@ from tidelog.protocol.messages.find_coordinator import FindCoordinatorRequest
 from tidelog.sim.node_world import NodeWorld, SimClient
 
 _numbers = count()
-# What the cluster's own topics need on one node, and few enough partitions that every test meets all of them.
+# The settings that internal topics need on one node, with so few partitions that every test uses all of them.
 COORDINATING = {
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "2",
@@ -32,7 +33,7 @@ def shared_world() -> NodeWorld:
 
 @pytest.fixture
 def node(shared_world: NodeWorld) -> Iterator[NodeWorld]:
-    """No request of a test may run into a bug, whatever it is answered."""
+    """Return the shared node, and check after the test that no request ran into a bug, whatever its answer."""
     before = _bugs(shared_world)
     yield shared_world
     assert _bugs(shared_world) == before

@@ -1,4 +1,4 @@
-"""The driver: order, holding back, dropping, long work, bugs; over a log in memory."""
+"""The driver over a log in memory: order, held answers, dropping, long work, bugs."""
 
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ ALWAYS: Callable[[], bool] = lambda: True  # noqa: E731
 
 
 class MemoryLog:
-    """Counts what it is asked for; committing, and the high watermark, are the test's business."""
+    """A log that counts its calls; the test commits and advances the high watermark."""
 
     def __init__(self) -> None:
         self.records: list[Any] = []
@@ -108,7 +108,7 @@ def test_a_read_of_committed_state_is_answered_in_the_same_turn() -> None:
 
 
 def test_a_refusal_waits_like_an_answer() -> None:
-    """It may be the consequence of something that is not committed."""
+    """A refusal may follow from a record that is not committed yet."""
     driver = Driver().active()
     driver.submit(("a", "1"))
     refused = driver.submit("bad")
@@ -170,7 +170,7 @@ def test_long_work_gives_the_turn_back_and_nobody_comes_between() -> None:
     while driver.replicated.has_work:
         driver.turn(ALWAYS)
         turns += 1
-    assert turns == 7  # five steps and the end; and the quick one
+    assert turns == 7  # five steps and the end of the slow one; and the quick one
     driver.advance(2)
     assert (slow, quick) == (["slow is set"], ["a is set"])
 
@@ -224,7 +224,7 @@ def test_validate_state_compares_with_a_fresh_replay() -> None:
         driver.replicated.validate_state(Settings(), iter(log), lambda machine: machine.values)
 
 
-# Beginning
+# Activation
 
 
 def held_at_its_start() -> Driver:

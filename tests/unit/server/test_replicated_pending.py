@@ -1,4 +1,4 @@
-"""The driver with machines that answer later, and with what they want done in the world."""
+"""The driver with machines that answer later, and with the effects that they ask for."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,12 +11,12 @@ from tidelog.server.replicated import Replicated
 
 
 class Arrival:
-    """Compared by identity: two members may say the same."""
+    """A member that arrives. Members are compared by identity, since two may send the same."""
 
 
 @dataclass
 class Meeting:
-    """Who arrives waits for the next one; two of them are written down together."""
+    """A machine in which each arrival waits for the next one; two of them are recorded together."""
 
     deadline: int | None = None
     waiting: list[Arrival] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A machine with two disks that one seed decides about."""
+"""A machine with two disks, all of whose accidents come from one seed."""
 
 from collections.abc import Callable
 

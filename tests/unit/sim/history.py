@@ -1,6 +1,6 @@
-"""A busy machine from one seed, as one line: run in this process, and in others with another hash seed.
+"""The history of a busy machine from one seed, as one line: run in this process, and in others with another hash seed.
 
-Everything that could smuggle in an order of its own takes part: many files and names, faults, background work, crashes.
+Everything that could bring in an order of its own takes part: many files and names, faults, background work, crashes.
 """
 
 import sys

@@ -22,7 +22,7 @@ CAUGHT_WITHIN = range(100)
 
 
 class Lost(AssertionError):
-    """Something acknowledged is not there after the crash."""
+    """The loss of something acknowledged, which is not there after the crash."""
 
 
 def machine(seed: int) -> SimFileSystem:
@@ -55,7 +55,7 @@ def append_and_sync_too_early(file: File, position: int, record: bytes) -> int:
 
 
 def recover(fs: SimFileSystem) -> list[bytes]:
-    """The records up to the first that is not whole: what a log does after an unclean stop."""
+    """Return the records up to the first that is not whole, as a log does after an unclean stop."""
     file = fs.open(LOG, OpenMode.CREATE)
     records: list[bytes] = []
     position = 0
@@ -74,7 +74,8 @@ def crash_a_log(
     create: Callable[[SimFileSystem], File] = create_log,
     append: Callable[[File, int, bytes], int] = append,
 ) -> tuple[int, int]:
-    """Append, crash while one more is on its way; how many were acknowledged, and how many are there."""
+    """Append records, and crash while one more is being written; return how many were acknowledged, and how many are
+    there."""
     chance, fs = Random(seed), machine(seed)
     file, position = create(fs), 0
     records = [chance.randbytes(chance.randrange(1, 1_500)) for _ in range(chance.randrange(1, 6))]
@@ -113,7 +114,7 @@ def replace_without_file_sync(fs: SimFileSystem, path: str, contents: bytes) -> 
 
 
 def crash_a_checkpoint(seed: int, replace: Callable[[SimFileSystem, str, bytes], None] = replace_durably) -> bytes:
-    """Replace, then crash at some step of the next replacement, which only the power stops."""
+    """Replace the checkpoint, then lose power at some step of the next replacement; return what is there."""
     chance, fs = Random(seed), machine(seed)
     contents = [b"%d" % i * chance.randrange(1, 1_000) for i in range(3)]
     replace_durably(fs, CHECKPOINT, contents[0])
@@ -126,11 +127,11 @@ def crash_a_checkpoint(seed: int, replace: Callable[[SimFileSystem, str, bytes],
 
 
 class PowerCut(BaseException):
-    """Raised out of the middle of an operation; nothing that runs may catch it."""
+    """The loss of power in the middle of an operation, which nothing that runs may catch."""
 
 
 def interrupted(fs: SimFileSystem, steps: int, work: Callable[[], None]) -> None:
-    """Cut the power when the trace has grown by so many lines, or after the work."""
+    """Cut the power when the trace has grown by `steps` lines, or after the work."""
     record, end = fs.trace.record, fs.trace.count + steps
 
     def cut(*parts: object) -> None:
@@ -148,7 +149,7 @@ def interrupted(fs: SimFileSystem, steps: int, work: Callable[[], None]) -> None
 def test_the_correct_log_never_loses_what_it_acknowledged() -> None:
     outcomes = [crash_a_log(seed) for seed in CORRECT_SEEDS]
     beyond = [recovered - acknowledged for acknowledged, recovered in outcomes]
-    assert beyond.count(0) > 100  # the record on its way is lost...
+    assert beyond.count(0) > 100  # the record that was being written is lost...
     assert beyond.count(1) > 100  # ...or survives, by luck
 
 

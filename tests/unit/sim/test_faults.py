@@ -1,4 +1,4 @@
-"""Everything that a test can make a simulated disk do."""
+"""All the faults that a test can give to a simulated disk."""
 
 from collections.abc import Callable
 
@@ -123,7 +123,7 @@ def test_a_rename_does_not_cross_disks(fs: SimFileSystem, new: New) -> None:
 
 
 def test_a_failed_sync_is_final_and_loses_what_it_covered(clock: SimClock) -> None:
-    """The trap: a later sync of another handle succeeds and yet the bytes are not there."""
+    """The trap is that a later sync of another handle succeeds although the bytes are not there."""
     kept = 0
     for seed in range(40):
         fs = SimFileSystem(clock, seed)

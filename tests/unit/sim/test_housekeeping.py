@@ -1,4 +1,4 @@
-"""The simulated workers: one step at a time, and a death that leaves everything as it was."""
+"""The simulated workers: they take one step at a time, and their death leaves everything as it was."""
 
 from collections.abc import Generator
 
@@ -13,7 +13,7 @@ from tidelog.sim.housekeeping import SimHousekeeping
 
 
 def write(fs: FileSystem, path: str) -> Generator[object, None, object]:
-    """A job that clears up behind itself."""
+    """Run as a job that removes its file at the end."""
     fs.open(path, OpenMode.CREATE).close()
     try:
         yield "begun"

@@ -1,4 +1,5 @@
-"""What a power loss does to bytes. Each kind of damage has to turn up: a simulator that is too kind proves nothing."""
+"""The effects of a power loss on bytes. Each kind of damage has to turn up: a simulator that is too kind proves
+nothing."""
 
 from collections.abc import Callable
 
@@ -17,7 +18,7 @@ WHOLE = SYNCED + b"".join(APPENDED)
 
 
 def crash(seed: int, work: Callable[[SimFileSystem, File], object], synced: bytes = SYNCED) -> bytes:
-    """The bytes that are left of a file that was synced, then worked on, then lost its power."""
+    """Return the bytes that are left of a file that was synced, then worked on, then lost its power."""
     fs = SimFileSystem(SimClock(), seed)
     file = fs.open("/disk/file", OpenMode.CREATE)
     file.write_at(0, [synced])
@@ -40,7 +41,7 @@ def after_append() -> list[bytes]:
 
 
 def sectors_of(left: bytes) -> list[str]:
-    """For each sector behind the synced bytes: n(ew), z(ero), t(orn: partly new) or s(tale)."""
+    """Return the kind of each sector behind the synced bytes: n(ew), z(ero), t(orn: partly new) or s(tale)."""
     kinds = []
     for start in range(2_048, len(left) - SECTOR_BYTES + 1, SECTOR_BYTES):
         sector, new = left[start : start + SECTOR_BYTES], WHOLE[start : start + SECTOR_BYTES]
@@ -76,7 +77,7 @@ def test_appended_bytes_can_end_as(after_append: list[bytes], damage: str, is_it
 
 
 def test_overwritten_bytes_are_old_or_new_sector_by_sector_or_torn() -> None:
-    """Writing in place is never safe: each sector goes its own way."""
+    """Writing in place is never safe, because each sector has its own fate."""
 
     def overwrite(_fs: SimFileSystem, file: File) -> None:
         file.write_at(0, [b"N" * 2_048])
@@ -178,7 +179,7 @@ def test_the_death_of_a_process_loses_nothing() -> None:
 
 
 def test_what_nobody_syncs_is_written_back_in_time() -> None:
-    """Or the memory and the crash of a long simulation would cost all that it ever wrote."""
+    """Otherwise a long simulation would keep, and at a crash go through, all that it ever wrote."""
     fs = SimFileSystem(SimClock(), 1)
     file = fs.open("/disk/file", OpenMode.CREATE)
     fs.sync_directory("/disk")

@@ -1,4 +1,4 @@
-"""What a power loss does to names: each change happened or did not, on its own, until its directory was synced."""
+"""The effects of a power loss on names: each change happened or did not, on its own, until its directory was synced."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ def touch(fs: SimFileSystem, path: str, contents: bytes = b"x") -> None:
 def outcomes(
     work: Callable[[SimFileSystem], object], prepare: Callable[[SimFileSystem], object] = lambda _fs: None
 ) -> list[list[str]]:
-    """Every list of files that a crash after `work` can leave; what `prepare` made is durable."""
+    """Return every list of files that a crash after `work` can leave; the files of `prepare` are durable."""
     found: dict[tuple[str, ...], None] = {}
     for seed in SEEDS:
         fs = SimFileSystem(SimClock(), seed)

@@ -1,4 +1,4 @@
-"""The simulated network: a stream per connection, and every way in which it may disappoint."""
+"""The simulated network: a stream for each connection, and every way in which it may fail."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -22,12 +22,12 @@ class Closed(NamedTuple):
 
 
 NOBODY = ConnectionId(0)
-ROOM = 333  # bytes that one receive takes at most here
+ROOM = 333  # the most bytes that one receive takes here
 
 
 @dataclass
 class Node:
-    """Collects what a host delivers."""
+    """A collector of what a host delivers."""
 
     network: Network
     accepted: list[Accepted] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Node:
 
 
 class End:
-    """One connection's receiver."""
+    """The receiver of one connection."""
 
     def __init__(self, node: Node, connection: ConnectionId = NOBODY) -> None:
         self.node = node
@@ -76,7 +76,7 @@ class End:
 
 
 class Pair:
-    """A client that is connected to a server, and the time around them."""
+    """A client that is connected to a server, and their clock."""
 
     def __init__(self, seed: int = 1, settings: NetworkSettings | None = None) -> None:
         self.clock = SimClock()
@@ -118,7 +118,7 @@ def test_bytes_arrive_once_in_order_and_cut_anywhere() -> None:
     for seed in range(20):
         pair = Pair(seed)
         sent = [bytes([i]) * (i * 37 + 1) for i in range(30)]
-        for data in sent:  # before it is connected, too
+        for data in sent:  # some of it before the connection is made
             pair.client_host.send(pair.connection, [data, b"", bytearray(data)])
             pair.run(1)
         pair.run()

@@ -1,4 +1,4 @@
-"""Each mood of a crash, taken by itself: what it may leave, and that it really leaves each of it."""
+"""Each mood of a crash by itself: what it may leave of a file, and that every such outcome does occur."""
 
 from itertools import pairwise
 from random import Random
@@ -90,8 +90,8 @@ def test_bytes_also_tears_inside_sectors_at_either_end(torn: Torn) -> None:
 @pytest.mark.parametrize("mood", [Mood.SECTORS, Mood.BYTES])
 def test_the_size_goes_its_own_way(torn: Torn, mood: Mood) -> None:
     sizes = [len(left) for left in torn[mood]]
-    assert sizes.count(len(OLD)) > 20  # although bytes behind it may have survived
-    assert sizes.count(len(NEW)) > 20  # although its bytes may not have
+    assert sizes.count(len(OLD)) > 20  # although bytes behind the old end may have survived
+    assert sizes.count(len(NEW)) > 20  # although the bytes up to the new end may not have
     assert any(len(OLD) < size < len(NEW) for size in sizes)
 
 
@@ -120,8 +120,8 @@ def test_a_truncation_is_there_or_not_and_never_half() -> None:
 
 
 def test_what_was_cut_does_not_come_back_behind_a_new_end() -> None:
-    """Cut, then extended: in between are zeros or, where the cut was lost with its sector, the old bytes; nothing
-    else."""
+    """The file was cut, then extended: in between are zeros or, where the cut was lost with its sector, the old bytes;
+    nothing else."""
     torn = torn_by([Truncate(100, 1_000), Truncate(2_000, 100)], b"o" * 1_000, stale=b"STALE")
     assert distinct(torn[Mood.ALL]) == [b"o" * 100 + bytes(1_900)]
     for left in torn[Mood.SECTORS]:

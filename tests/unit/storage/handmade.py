@@ -1,5 +1,5 @@
-"""A small, healthy data directory, written byte by byte without the code that writes logs: what is checked here must
-not depend on that code's being right.
+"""A small, healthy data directory, written byte by byte without the code that writes logs: the checks must not depend
+on that code being right.
 
     orders-0   two segments of plain batches, two leader epochs, an idempotent producer
     ledger-0   one segment: a committed transaction, an aborted one, and one that is still open
@@ -57,7 +57,7 @@ def batch(
     producer: tuple[int, int, int] | None = None,
     transactional: bool = False,
 ) -> bytes:
-    """`producer` is (id, epoch, base sequence)."""
+    """Return a batch. `producer` is (id, epoch, base sequence)."""
     id_, producer_epoch, sequence = producer or (-1, -1, -1)
     options = BatchOptions(
         producer_id=id_,

@@ -1,4 +1,4 @@
-"""The power cut at every single file-system operation of some work, one world each."""
+"""Power losses at every single file-system operation of some work, each in a world of its own."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -14,11 +14,11 @@ _POINTS_MAX = 60
 
 
 class PowerCut(BaseException):
-    """Raised out of the middle of an operation; nothing that runs may catch it."""
+    """The loss of power in the middle of an operation, which nothing that runs may catch."""
 
 
 def machine(seed: int = 0, short_write_chance: float = 0.0) -> SimFileSystem:
-    """With a partition's directory that is there for good."""
+    """Return a machine with a partition's directory that is durable."""
     settings = DiskSettings(short_write_chance=short_write_chance)
     fs = SimFileSystem(SimClock(), seed, {"/disk": settings})
     fs.make_directory(DIRECTORY)
@@ -29,8 +29,8 @@ def machine(seed: int = 0, short_write_chance: float = 0.0) -> SimFileSystem:
 def worlds_after_a_cut(
     prepare: Callable[[SimFileSystem], None], work: Callable[[SimFileSystem], None], seeds: int = 8
 ) -> Iterator[tuple[SimFileSystem, bool]]:
-    """For every operation of `work`, and some seeds of what a power loss takes: the disk after it, and whether `work`
-    was through before the power went."""
+    """Cut the power at every operation of `work`, with several seeds of what a power loss takes; yield the disk after
+    each cut, and whether `work` had ended before it."""
     for seed in range(seeds):
         for point in range(1, _POINTS_MAX):
             fs = machine(seed, short_write_chance=0.3)

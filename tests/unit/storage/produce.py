@@ -1,4 +1,4 @@
-"""What a producer sends and what a topic asks for, with one thing changed at a time."""
+"""Batches as a producer sends them and the rules of a topic, with one thing changed at a time."""
 
 from tests.unit.records.raw import content, field, record, varint
 
@@ -27,7 +27,7 @@ def body_of(*times: int) -> bytes:
 def produced(
     body: bytes | None = None, *, codec: CompressionType = CompressionType.NONE, flags: int = 0, **changes: int
 ) -> bytes:
-    """A batch of one record a second after NOW and one at NOW, unless told otherwise; the checksum is right."""
+    """Return a batch of one record a second after NOW and one at NOW, unless told otherwise; the checksum is right."""
     header = BatchHeader(
         attributes=codec | flags, last_offset_delta=1, base_timestamp=NOW, max_timestamp=NOW + 1000, records_count=2
     )
@@ -62,7 +62,7 @@ def rules(
 
 
 class Outcome:
-    """One batch through validation, in the middle of a receive buffer whose other bytes must stay as they are."""
+    """The validation of one batch, in the middle of a receive buffer whose other bytes must stay as they are."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Outcome:
 
     @property
     def stored(self) -> RecordBatch:
-        """What would be written, read back and checked in full."""
+        """Return the batch that would be written, read back and checked in full."""
         pieces = b"".join(self.validated.pieces)
         assert self.validated.size_bytes == len(pieces)
         batch = read_batch(pieces)

@@ -1,4 +1,4 @@
-"""One partition's producers as the tests talk about them: a state, an end offset, and appends in one line."""
+"""The producers of one partition for tests: a state, an end offset, and appends in one line."""
 
 from tidelog.model.errors import ErrorCode
 from tidelog.records.control import EndTransactionMarker
@@ -44,7 +44,7 @@ def marker(
 
 
 class Partition:
-    """Verification is off unless a test is about it."""
+    """The producer state of a partition. Verification is off unless a test is about it."""
 
     def __init__(self, *, verification: bool = False, expiration_ms: int = 1_000) -> None:
         self.config = ProducerStateConfig(expiration_ms, verification)
@@ -81,7 +81,8 @@ class Partition:
         origin: AppendOrigin = CLIENT,
         guard: VerificationGuard | None = None,
     ) -> ErrorCode | tuple[int, int]:
-        """The code when refused, the offsets of the original for a duplicate, NONE when appended."""
+        """Append a batch: return the code when it is refused, the offsets of the original for a duplicate, NONE when
+        appended."""
         batch = data(self.end, producer_id, epoch, sequence, count, timestamp=timestamp, txn=txn)
         return answer(self.append(batch, origin, guard))
 

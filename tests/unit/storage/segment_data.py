@@ -1,4 +1,4 @@
-"""Batches and segments for tests, small enough to see through."""
+"""Batches and segments for tests, small enough to check by eye."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def machine(seed: int = 1, **settings: float) -> SimFileSystem:
 
 
 def few_descriptors(fs: SimFileSystem) -> Descriptors:
-    """One at a time: whoever keeps a file over the opening of another is caught."""
+    """Return descriptors for one open file at a time: code that keeps a file while it opens another is caught."""
     return Descriptors(fs, 1)
 
 
@@ -48,7 +48,7 @@ def batch(
     value_bytes: int = 20,
     options: BatchOptions | None = None,
 ) -> bytes:
-    """One record for each timestamp."""
+    """Return a batch with one record for each timestamp."""
     options = options or BatchOptions(partition_leader_epoch=epoch)
     builder = BatchBuilder(base_offset=base_offset, options=options)
     for timestamp in timestamps:
@@ -68,7 +68,7 @@ def append(segment: Segment, *parts: bytes) -> None:
 def fill(
     segment: Segment, count: int, first_offset: int | None = None, records: int = 2, epoch: int = 0
 ) -> list[bytes]:
-    """So many batches, each of so many records; offsets and timestamps grow by one a record."""
+    """Append `count` batches of `records` records each and return them; offsets and timestamps grow by one a record."""
     offset = segment.next_offset() if first_offset is None else first_offset
     made = []
     for _ in range(count):
@@ -85,7 +85,7 @@ def contents(fs: SimFileSystem, name: str) -> bytes:
 
 
 def begun(segment: Segment) -> list[Ticket]:
-    """The tickets of a flush."""
+    """Begin a flush and return its tickets."""
     tickets: list[Ticket] = []
     segment.begin_flush(tickets)
     return tickets

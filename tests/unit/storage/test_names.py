@@ -1,4 +1,4 @@
-"""Names are Kafka's, and nothing else passes for one."""
+"""File names are Kafka's, and no other name passes for one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The handle of a test broker, as far as it goes without one: tests/broker has the rest."""
+"""The handle of a test broker, as far as it works without one: tests/broker has the rest."""
 
 import os
 

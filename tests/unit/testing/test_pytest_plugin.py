@@ -1,4 +1,4 @@
-"""Names that the plugin gives to tests: legal as topics, and of one test only."""
+"""Topic names that the plugin gives to tests: valid, and of one test only."""
 
 import re
 

@@ -7,7 +7,7 @@ HeaderRow = tuple[bytes | None, bytes | None]
 
 
 def element(data: bytes, positions: memoryview, validity: memoryview, index: int) -> bytes | None:
-    """Element `index` of the Arrow array that the buffers describe."""
+    """Return element `index` of the Arrow array that the buffers describe."""
     if not validity[index >> 3] >> (index & 7) & 1:
         return None
     return data[positions[index] : positions[index + 1]]

@@ -26,7 +26,7 @@ def load(name: str) -> tuple[bytes, list[dict[str, Any]]]:
 
 
 def described(batch: RecordBatch) -> dict[str, Any]:
-    """A batch in the words of the JSON files."""
+    """Return a batch in the words of the JSON files."""
     header = batch.header
     types = {TimestampType.CREATE_TIME: "CreateTime", TimestampType.LOG_APPEND_TIME: "LogAppendTime"}
     return {
@@ -193,7 +193,7 @@ def test_read_committed_hides_the_aborted_transaction_only(client: str) -> None:
 
 
 def test_snappy_of_the_two_clients_is_framed_differently() -> None:
-    """Else the two golden files would not cover both ways in."""
+    """Otherwise the two golden files would not cover both framings."""
     framed = b"\x82SNAPPY\x00"
     assert load("java-snappy")[0][61:69] == framed
     assert load("librdkafka-snappy")[0][61:69] != framed

@@ -1,4 +1,4 @@
-"""What Apache's own epoch cache answered after hundreds of random assignments and truncations; ours answers the same
+"""The answers of Apache's own epoch cache after hundreds of random assignments and truncations; ours gives the same
 (golden/README.md)."""
 
 import gzip
@@ -44,7 +44,7 @@ def test_answers_as_apache_does(steps: list[list[Any]]) -> None:
         assert [by_epoch(epochs, asked, end) for asked in range(-1, len(epoch_answers) - 1)] == epoch_answers
         assert [or_minus_one(epochs.epoch_for_offset(asked)) for asked in range(end + 1)] == offset_answers
         assert [list(entry) for entry in epochs.entries_in_range(start, stop)] == in_range
-        if contents:  # Apache writes nothing until there is something
+        if contents:  # Apache writes no file before there is an entry
             assert epochs.encode().decode() == contents
             assert decode_epochs(contents.encode(), "it") == [EpochEntry(*entry) for entry in entries]
 

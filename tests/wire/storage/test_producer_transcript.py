@@ -35,7 +35,7 @@ def runs() -> Iterator[tuple[Step, list[Step]]]:
 
 
 class Replay:
-    """Our log, as far as the steps need one: an end offset."""
+    """Our log, as far as the steps need one: a producer state and an end offset."""
 
     def __init__(self, config: ProducerStateConfig) -> None:
         self.state = ProducerState(config)
@@ -146,7 +146,7 @@ def test_answers_and_remembers_as_apache_does(run: tuple[Step, list[Step]]) -> N
 
 
 def test_the_transcript_meets_every_outcome() -> None:
-    """Or it would prove less than it claims."""
+    """A transcript without some outcome would prove less than it claims."""
     answers = [step[-2 - max(0, ANSWERS[step[1]] - 1)] for _, steps in RUNS for step in steps if ANSWERS[step[1]]]
     for outcome in (
         "INVALID_PRODUCER_EPOCH",

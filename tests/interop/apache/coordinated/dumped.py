@@ -16,7 +16,7 @@ from tidelog.protocol.schema import Wire, schema_of
 from tidelog.records.batch import batches
 
 LINE = re.compile(r"\| offset: (\d+) .* key: (.*) payload: (.*)")
-# What members of a consumer group say to each other, the tool takes apart.
+# Fields of bytes that the tool decodes: what the members of a consumer group send each other.
 TAKEN_APART = ("subscription", "assignment")
 
 Printed = dict[int, tuple[Any, Any]]  # key and value by offset
@@ -57,7 +57,7 @@ def _without(value: Any) -> Any:
 
 
 def _json(message: Any, version: int) -> dict[str, Any]:
-    """As Kafka's own converters do it: a tagged field that says nothing is left out."""
+    """Return the message as Kafka's own JSON converters write it: a tagged field with its default value is left out."""
     found = {}
     for field in schema_of(type(message)).fields:
         value = getattr(message, field.name)

@@ -1,4 +1,4 @@
-"""Members of groups that stay where they are when the broker goes: they are asked for, and say, what is in records."""
+"""Members of groups that survive the broker: their requests and answers show what the broker has in its records."""
 
 import time
 from typing import Any
@@ -44,7 +44,7 @@ def commit(
 
 
 class ClassicMember:
-    """The only one of its group."""
+    """The only member of a classic group."""
 
     def __init__(self, wire: BlockingConnection, group: str, topic: str, instance_id: str | None = None) -> None:
         self.group = group
@@ -101,7 +101,7 @@ class ClassicMember:
 
 
 class ConsumerMember:
-    """Of a KIP-848 group: it takes and gives up what it is told to."""
+    """A member of a KIP-848 group that takes and gives up the partitions that it is told to."""
 
     def __init__(self, group: str, member_id: str, topics: list[str], regex: str | None = None) -> None:
         self.group = group
@@ -115,7 +115,8 @@ class ConsumerMember:
         }
 
     def beat(self, wire: BlockingConnection) -> ErrorCode:
-        """Whatever was assigned is owned from now on, and said in the next heartbeat."""
+        """Send a heartbeat. Partitions that the answer assigns count as owned from then on, and the next heartbeat says
+        so."""
         owned = [
             consumer_group_heartbeat.TopicPartitions(topic_id=topic_id, partitions=indexes)
             for topic_id, indexes in self.owned.items()
@@ -139,7 +140,8 @@ class ConsumerMember:
 
 
 def reconcile(wire: BlockingConnection, members: list[ConsumerMember]) -> None:
-    """Heartbeats until each has its part, in one epoch: a regular expression is looked up in its own time."""
+    """Send heartbeats until every member has its partitions, all in one epoch. It takes several, because a regular
+    expression is resolved in the background."""
     deadline = time.monotonic() + RECONCILED_SECONDS_MAX
     while True:
         before = [(each.epoch, each.owned) for each in members]

@@ -57,7 +57,8 @@ def _fetch(topic: str) -> FetchRequest:
 
 
 def _sorted(value: Any) -> Any:
-    """Lists of these answers have no order; and error messages are each broker's own words."""
+    """Return the value with its lists sorted and without error messages: these lists have no order, and each broker
+    words errors its own way."""
     if isinstance(value, dict):
         return {name: _sorted(each) for name, each in value.items() if name != "error_message"}
     return sorted((_sorted(each) for each in value), key=repr) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""What is put into a broker's coordinators, and what is done there by whoever comes after it.
+"""The work that is done on a broker's coordinators, and what its successor is asked to do with the result.
 
 begin     classic groups (a member, a static one, none), a KIP-848 group of two, offsets, tombstones of each kind,
           transactional ids at rest, and one whose transaction is open, with records and offsets in it
@@ -28,7 +28,7 @@ from tidelog.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFet
 
 TOPIC = "ledger"
 LONG_MS = 600_000
-# Ids at rest are forgotten so soon that the first is gone while the others are made, and these outlive the broker.
+# Transactional ids at rest expire so soon that the first is gone while later ones are made; those outlive the broker.
 SHORT_LIVED_IDS = {
     "transactional.id.expiration.ms": "8000",
     "transaction.remove.expired.transaction.cleanup.interval.ms": "100",
@@ -38,12 +38,12 @@ EXPIRY_SECONDS_MAX = 60
 
 @dataclass
 class Coordinated:
-    """Who is there, from one broker to the next."""
+    """The members, the open transaction and the ids that are carried from one broker to the next."""
 
     classic: list[ClassicMember]
     consumers: list[ConsumerMember]
     open: Producer
-    staged: int  # the offset of "simple" in partition 0 that it holds
+    staged: int  # the offset of group "simple" in partition 0 that the open transaction holds
     groups: list[str]
     transactional_ids: list[str]
 
@@ -95,7 +95,8 @@ def _leave_open(asking: Asking, producer: Producer, offset: int) -> None:
 
 
 def go_on(wire: BlockingConnection, there: Coordinated, *, offset: int, is_v2: bool) -> None:
-    """All are as they were left; `offset` is what is staged here, and left open."""
+    """Check that every member is as the last broker left it, end its open transaction, and leave another one open that
+    stages `offset`."""
     assert [each.beat(wire) for each in there.classic] == [ErrorCode.NONE] * len(there.classic)
     epochs = [each.epoch for each in there.consumers]
     reconcile(wire, there.consumers)
@@ -116,7 +117,7 @@ def go_on(wire: BlockingConnection, there: Coordinated, *, offset: int, is_v2: b
 
 
 def _end_open(wire: BlockingConnection, there: Coordinated) -> None:
-    """What another broker staged counts from now on."""
+    """End the transaction that the last broker left open; the offset staged in it counts from then on."""
     topics = [OffsetFetchRequestTopic(name=TOPIC, partition_indexes=[0])]
     request = OffsetFetchRequest(group_id="simple", topics=topics, require_stable=True)
     assert wire.ask(request, 7).topics[0].partitions[0].error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT

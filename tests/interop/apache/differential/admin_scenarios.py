@@ -1,4 +1,4 @@
-"""What tools ask about groups."""
+"""What admin tools ask about groups."""
 
 from tests.interop.apache.differential.requests import commit, hello, join, sync
 from tests.interop.apache.differential.world import World, scenario

@@ -1,4 +1,4 @@
-"""A classic group and its members, as scenarios speak of them."""
+"""A classic group and its members, with the steps that scenarios are written in."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tidelog.protocol.messages.describe_groups import DescribeGroupsRequest
 from tidelog.protocol.messages.list_groups import ListGroupsRequest
 
 STATIC_JOINS = 5
-# The newest versions of the other requests, by the version of JoinGroup that a client of those days had.
+# The version of each other request that a client sends together with this version of JoinGroup.
 SYNC_OF = (0, 0, 1, 2, 2, 3, 4, 5, 5, 5)
 BEAT_OF = (0, 0, 1, 2, 2, 3, 4, 4, 4, 4)
 LEAVE_OF = (0, 0, 1, 2, 2, 3, 4, 4, 5, 5)
@@ -32,7 +32,7 @@ class Member:
         self.generation = -1
 
     def send_join(self, **of: Any) -> None:
-        """It waits for others."""
+        """Send JoinGroup; its answer may have to wait for other members."""
         given = {**self.group.joining_with, **of}
         if self.instance is not None:
             given["group_instance_id"] = self.instance
@@ -46,7 +46,7 @@ class Member:
         return joined
 
     def rejoin(self, **of: Any) -> Any:
-        """And is answered: it was the last, or the only one."""
+        """Join and return the answer. It comes at once when this member is the last to join, or the only one."""
         self.send_join(**of)
         joined = self.receive_join()
         if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -77,7 +77,7 @@ class Member:
 
 
 class ClassicGroup:
-    """`joining_with` are fields of every JoinGroup."""
+    """A classic group. `joining_with` are fields of every JoinGroup of its members."""
 
     def __init__(self, world: World, version: int, **joining_with: Any) -> None:
         self.world = world
@@ -87,13 +87,13 @@ class ClassicGroup:
         self._looking = world.client("looking")
 
     def alone(self, name: str, **of: Any) -> Member:
-        """A member that joins, and is answered at once."""
+        """Add a member that joins and is answered at once."""
         member = Member(self, name, of.pop("instance", None))
         member.rejoin(**of)
         return member
 
     def joining(self, name: str, **of: Any) -> Member:
-        """A member that waits for others to join again."""
+        """Add a member whose JoinGroup waits for the others to join again."""
         member = Member(self, name, of.pop("instance", None))
         if self.version >= 4 and member.instance is None:
             member.send_join(**of)
@@ -102,7 +102,7 @@ class ClassicGroup:
         return member
 
     def pair(self, **of: Any) -> tuple[Member, Member]:
-        """Two with their assignment, the first of them the leader."""
+        """Add two members and give each its assignment; the first leads."""
         first = self.alone("a", **of)
         first.sync({first.member_id: assignment({"orders": [0, 1, 2, 3]})})
         second = self.joining("b", **of)
@@ -117,7 +117,7 @@ class ClassicGroup:
         self._looking.ask(DescribeGroupsRequest(groups=[self.id]), DESCRIBE_OF[self.version])
 
     def look_around(self, member: Member) -> None:
-        """What everybody is told in this state, who does not change it."""
+        """Ask everything that does not change the group, as this member, as a stranger and as an admin tool."""
         ask = self._looking.ask
         self.describe()
         self._looking.list_groups(ListGroupsRequest(), 5, self.id)

@@ -1,4 +1,4 @@
-"""Classic groups, request by request: what is refused, and in which state."""
+"""Classic groups, request by request: which requests are refused, in which state of the group."""
 
 from tests.interop.apache.differential.classic_group import ClassicGroup, known_id
 from tests.interop.apache.differential.requests import (
@@ -63,7 +63,7 @@ def joins_of_a_living_group_that_are_refused(world: World, version: int) -> None
 
 @scenario(4, 5, 9)
 def pending_members(world: World, version: int) -> None:
-    """A member that was given its id, and does not come back with it yet."""
+    """A member was given its id, and has not come back with it yet."""
     group = ClassicGroup(world, version)
     client = world.client("pending")
     pending = known_id(world, client.ask(join(group.id), version), "pending")
@@ -199,7 +199,7 @@ def commits_of_members(world: World, version: int) -> None:
 
 @scenario(0, 9)
 def a_group_of_another_protocol_type(world: World, version: int) -> None:
-    """Kafka Connect's, say: what its members read is not known."""
+    """The group is, say, Kafka Connect's: the broker does not know which topics its members read."""
     group = ClassicGroup(world, version, protocol_type="connect", protocols=[("compatible", b"\x01")])
     leader = group.alone("worker")
     leader.sync({leader.member_id: b"\x02"}, protocol_type="connect", protocol_name="compatible")

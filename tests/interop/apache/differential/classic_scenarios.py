@@ -1,4 +1,4 @@
-"""Classic groups as they live: members come, share, fall silent and leave."""
+"""Classic groups over their lifetime: members join, share partitions, fall silent and leave."""
 
 import time
 
@@ -20,7 +20,7 @@ TWO_PROTOCOLS = [("range", subscription("orders")), ("roundrobin", subscription(
 
 @scenario(*JOIN_VERSIONS)
 def a_group_of_one(world: World, version: int) -> None:
-    """Every state that it has, seen by every request."""
+    """A group of one member goes through every state, and every request is made in each."""
     group = ClassicGroup(world, version)
     leader = group.alone("a", protocols=TWO_PROTOCOLS)
     group.look_around(leader)
@@ -83,7 +83,8 @@ def a_follower_with_a_new_subscription(world: World, version: int) -> None:
 
 @scenario(0, 4, 9)
 def requests_that_are_sent_again(world: World, version: int) -> None:
-    """By a member that has waited too long for the first, which nobody reads any more."""
+    """A member has waited too long for an answer and sends the request again on a new connection; nobody reads the
+    first answer any more."""
     group = ClassicGroup(world, version)
     first, second = group.pair()
     changed = [("range", subscription("other"))]
@@ -131,7 +132,7 @@ def three_members_come_and_go(world: World, version: int) -> None:
 
 @scenario(0, 4, 5, 9)
 def a_full_group(world: World, version: int) -> None:
-    """Four fit in."""
+    """The group has its four members, which is the limit; a fifth is refused."""
     group = ClassicGroup(world, version)
     members = [group.joining(name) if number else group.alone(name) for number, name in enumerate("abcd")]
     members[0].rejoin()
@@ -149,7 +150,7 @@ def a_full_group(world: World, version: int) -> None:
 
 @scenario(0, 4, 9)
 def sessions_that_end(world: World, version: int) -> None:
-    """Of a leader, with a follower that stays; and of everybody."""
+    """The session of a leader ends while a follower stays; then the sessions of all members end."""
     group = ClassicGroup(world, version, session_timeout_ms=1_500)
     first = group.alone("a")
     first.sync({first.member_id: b""})
@@ -180,7 +181,7 @@ def rebalances_that_end_without_somebody(world: World, version: int) -> None:
     third.receive_join()
     first.receive_join()
     group.look_around(second)
-    third.sync()  # of an assignment that nobody has sent when it is too late
+    third.sync()  # it waits for an assignment that the leader never sends
     group.describe()
     first.beat()
     third.beat()

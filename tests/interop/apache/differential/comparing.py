@@ -1,4 +1,4 @@
-"""Where two transcripts differ, in words."""
+"""The differences between two transcripts, in words."""
 
 from collections.abc import Iterator
 from itertools import zip_longest

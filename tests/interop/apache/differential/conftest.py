@@ -15,8 +15,8 @@ from tests.interop.apache.jars import exclusive
 
 from tidelog import testing
 
-AGAIN_MAX = 20  # more are no accident
-TRIES = 3  # what is a difference indeed is one each time
+AGAIN_MAX = 20  # if more scenarios differ, it is no accident of timing
+TRIES = 3  # a true difference shows each time
 
 
 @dataclass
@@ -38,7 +38,7 @@ def transcripts(jars: Path, tmp_path_factory: pytest.TempPathFactory, worker_id:
 
 
 def _run(jars: Path, directory: Path) -> Transcripts:
-    """Ours while Apache's is starting."""
+    """Run all scenarios on both brokers: ours while Apache's is starting."""
     with testing.broker(SETTINGS) as broker, ExitStack() as stack, ThreadPoolExecutor(1) as pool:
 
         def run_on_apache() -> tuple[str, dict[str, Transcript]]:

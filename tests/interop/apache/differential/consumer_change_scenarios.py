@@ -110,7 +110,7 @@ def regular_expressions(world: World, version: int) -> None:
 
 @scenario(*VERSIONS)
 def assignments_that_are_gathered(world: World, version: int) -> None:
-    """No second one within the interval."""
+    """No second assignment is made within the assignment interval."""
     group = ConsumerGroup(world, version)
     world.configure_group(group.id, consumer_assignment_interval_ms="15000")
     first, second = group.member("a"), group.member("b")
@@ -143,7 +143,7 @@ def topics_that_come_and_go(world: World, version: int) -> None:
 
 @scenario(*VERSIONS)
 def assignors(world: World, version: int) -> None:
-    """Members that do not agree, and what most of them want."""
+    """Members name different assignors, and the group uses the one that most of them name."""
     world.topic("orders")
     group = ConsumerGroup(world, version)
     first, second, third = (group.member(name) for name in ("a", "b", "c"))

@@ -1,4 +1,4 @@
-"""A KIP-848 group and its members, as scenarios speak of them."""
+"""A KIP-848 group and its members, with the steps that scenarios are written in."""
 
 import time
 from typing import Any
@@ -60,7 +60,7 @@ class ConsumerGroup:
         self._looking.list_groups(ListGroupsRequest(), 5, self.id)
 
     def look_around(self, member: Member) -> None:
-        """What everybody is told in this state, who does not change it."""
+        """Ask everything that does not change the group, as this member, as a stranger and as an admin tool."""
         self.describe()
         place = {("orders", 0): 5}
         ask = self._looking.ask
@@ -72,7 +72,8 @@ class ConsumerGroup:
         ask(fetch(self.id, {"orders": [0]}, 9), 9)
 
     def counted(self) -> None:
-        """How many partitions members are to have: which ones, and who has one more, the assignor is free to say."""
+        """Note how many partitions each member is to have. The assignor is free to choose which ones, and who gets one
+        more."""
         request = ConsumerGroupDescribeRequest(group_ids=[self.id], include_authorized_operations=False)
         (group,) = self._looking.quietly(request, 1).groups
         counts = [
@@ -82,7 +83,8 @@ class ConsumerGroup:
         self.world.note(Step("how many", [group.group_state, group.group_epoch, *sorted(counts)]))
 
     def settled(self, member: Member) -> None:
-        """A regular expression is resolved in the background: when nothing new comes any more, what there is."""
+        """Send heartbeats until nothing new comes, then note the state: a regular expression is resolved in the
+        background."""
         deadline, since, last = time.monotonic() + SETTLED_S_MAX, time.monotonic(), None
         while time.monotonic() - since < QUIET_S:
             assert time.monotonic() < deadline, "it does not settle"

@@ -166,7 +166,7 @@ def partitions_are_handed_over(world: World, version: int) -> None:
 
 @scenario(*VERSIONS)
 def a_member_asks_again_before_it_gave_up(world: World, version: int) -> None:
-    """It changes its subscription, or joins anew, while partitions of it are being revoked."""
+    """A member changes its subscription, or joins anew, while some of its partitions are being revoked."""
     topic_id = world.topic("orders")
     group = ConsumerGroup(world, version)
     first, second = group.member("a"), group.member("b")
@@ -221,7 +221,7 @@ def offsets_of_consumers(world: World, version: int) -> None:
 
 @scenario(0, 9)
 def classic_requests_to_consumers(world: World, version: int) -> None:
-    """Of members that are none, or not classic ones."""
+    """Classic requests reach a KIP-848 group, from members that are unknown or not classic ones."""
     world.topic("orders")
     client = world.client()
     group = ConsumerGroup(world, 1)

@@ -1,4 +1,5 @@
-"""Where we answer differently, on purpose. Each has its reason; a difference that is not here is a bug."""
+"""The differences from Apache's answers that are on purpose, each with its reason. A difference that is not here is a
+bug."""
 
 import re
 from dataclasses import dataclass
@@ -10,8 +11,8 @@ from tests.interop.apache.differential.world import Transcript
 
 @dataclass(frozen=True)
 class Deviation:
-    scenario: str  # a pattern of its name
-    difference: str  # a pattern of what is said of it
+    scenario: str  # a pattern of the scenario's name
+    difference: str  # a pattern of the difference as it is told
     reason: str
 
 
@@ -48,7 +49,7 @@ DEVIATIONS: Final = (
 
 
 def unexplained(scenario: str, apache: Transcript, ours: Transcript) -> list[str]:
-    """Where they differ, and nothing here says why."""
+    """Return the differences between the two transcripts that no known deviation explains."""
     return [each for each in differences(apache, ours) if not is_known(scenario, each)]
 
 

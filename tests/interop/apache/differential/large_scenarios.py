@@ -1,4 +1,4 @@
-"""More than fits into a record of the offsets topic, and more than anybody should say."""
+"""Requests that do not fit into a record of the offsets topic, or are larger than any client should send."""
 
 from tests.interop.apache.differential.classic_group import ClassicGroup
 from tests.interop.apache.differential.consumer_group import ConsumerGroup
@@ -64,7 +64,7 @@ def a_consumer_of_many_topics(world: World, version: int) -> None:
 
 @scenario(0, 1)
 def assignments_of_what_is_not_there(world: World, version: int) -> None:
-    """Of a classic group that is then upgraded."""
+    """A classic group assigns topics and partitions that do not exist, and is then upgraded."""
     classic, consumer = ClassicGroup(world, 9), ConsumerGroup(world, version)
     old = classic.alone("old")
     old.sync({old.member_id: assignment({"missing": [0, 1], "orders": [99, 0]})})

@@ -1,4 +1,4 @@
-"""Both protocols in one group: rolling upgrades and downgrades, and what is in their way."""
+"""Both protocols in one group: rolling upgrades and downgrades, and what can prevent them."""
 
 import time
 
@@ -86,7 +86,7 @@ def a_classic_member_meets_an_empty_consumer_group(world: World, version: int) -
 
 @scenario(0, 4, 9)
 def an_upgrade_and_back(world: World, version: int) -> None:
-    """One classic member, one of the new protocol; the new one takes over, and leaves."""
+    """A group has one classic member and one of the new protocol; the new one takes over, and then leaves."""
     topic_id = world.topic("orders")
     classic, consumer = ClassicGroup(world, version), ConsumerGroup(world, 1)
     old = classic.alone("old")
@@ -99,7 +99,7 @@ def an_upgrade_and_back(world: World, version: int) -> None:
     client = world.client()
     client.ask(leave(classic.id, 5, "somebody"), 5)
     old.rejoin(protocols=[("range", subscription("orders", owned={"orders": [0, 1, 2, 3]}))])
-    old.client.quietly(sync(classic.id, old.member_id, old.generation), 5)  # which ones it is given differs
+    old.client.quietly(sync(classic.id, old.member_id, old.generation), 5)  # brokers may assign different ones
     old.beat()
     new.epoch = new.client.quietly(heartbeat(consumer.id, "zzz", new.epoch), 1).member_epoch
     old.beat()
@@ -189,7 +189,7 @@ def a_consumer_meets_a_classic_group_that_rebalances(world: World, version: int)
 
 @scenario(4, 9)
 def a_consumer_meets_a_classic_group_that_waits(world: World, version: int) -> None:
-    """Members wait in JoinGroup and SyncGroup: they are told to come again."""
+    """Classic members wait in JoinGroup and SyncGroup, and are told to join again."""
     classic, consumer = ClassicGroup(world, version), ConsumerGroup(world, 1)
     first, second = classic.pair()
     second.send_join(protocols=[("range", subscription("other"))])
@@ -216,7 +216,7 @@ def a_consumer_meets_a_classic_group_that_it_can_not_take_over(world: World, ver
 
 @scenario(0, 1)
 def a_consumer_meets_a_classic_group_that_can_not_be_read(world: World, version: int) -> None:
-    """Its assignment is not what the Java client's assignors write."""
+    """The classic group's assignment is not in the format that the Java client's assignors write."""
     classic, consumer = ClassicGroup(world, 9), ConsumerGroup(world, version)
     old = classic.alone("old")
     old.sync({old.member_id: b"what is this"})

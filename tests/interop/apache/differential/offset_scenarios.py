@@ -43,7 +43,7 @@ def simple_commits(world: World, version: int) -> None:
 
 @scenario(*COMMIT_VERSIONS)
 def commits_of_nobody(world: World, version: int) -> None:
-    """Members and generations, in a group that has none or is not there."""
+    """Commits name members and generations in a group that has none, or that does not exist."""
     topic_id, group, client = world.topic("orders"), world.name, world.client()
     topic = topic_id if version >= BY_TOPIC_ID else "orders"
     place = {(topic, 0): 5}
@@ -154,7 +154,7 @@ def deletes_of_groups(world: World, version: int) -> None:
 
 @scenario(*COMMIT_VERSIONS[-1:])
 def the_empty_group_id(world: World, _version: int) -> None:
-    """One scenario for all versions: there is only one such group."""
+    """The group id is the empty string: one scenario covers all versions, since there is only one such group."""
     topic_id, client = world.topic("orders"), world.client()
     client.ask(DescribeGroupsRequest(groups=[""]), 5)
     client.ask(DeleteGroupsRequest(groups_names=[""]), 2)

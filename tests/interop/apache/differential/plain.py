@@ -1,7 +1,8 @@
-"""An answer in plain values that do not depend on who gave it: what two brokers may say differently has a name here.
+"""Answers as plain values that do not depend on which broker gave them: whatever two brokers may say differently has a
+name here.
 
-Random ids are called after what they are the id of, as far as the scenario has said so. Error messages are only there
-or not: the words are each broker's own. Lists that have no order are sorted.
+A random id is replaced by a name once the scenario has named it. Of an error message only its presence counts, since
+each broker has its own words. Lists without an order are sorted.
 """
 
 import re
@@ -27,7 +28,7 @@ UNORDERED: Final = {
     ("OffsetDeleteResponse", "topics"),
     ("OffsetDeleteResponseTopic", "partitions"),
     ("ConsumerGroupDescribeResponse", "groups"),
-    ("OffsetFetchResponse", "topics"),  # where all were asked for, they come in any order
+    ("OffsetFetchResponse", "topics"),  # when all topics were asked for, they come in any order
     ("OffsetFetchResponse", "groups"),
     ("OffsetFetchResponseGroup", "topics"),
     ("OffsetFetchResponseTopics", "partitions"),
@@ -39,12 +40,12 @@ UNORDERED: Final = {
     ("FindCoordinatorResponse", "coordinators"),
 }
 VERSION_1: Final = b"\x00\x01"
-# As Java prints a random UUID, and as Kafka does.
+# A random UUID as Java prints it, or as Kafka does.
 RANDOM: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|^[0-9A-Za-z_-]{22}$")
 
 
 def plain(value: Any, names: Mapping[Any, str]) -> Plain:
-    """`names`: what random strings and topic ids are called."""
+    """Return the value as plain values. `names` has the names of random strings and topic ids."""
     match value:
         case None | bool() | int():
             return value
@@ -70,7 +71,7 @@ def _field(message: Any, name: str, names: Mapping[Any, str]) -> Plain:
 
 
 def _assignment(value: bytes) -> Plain:
-    """What the Java consumer is assigned, in whatever order; others' as they are."""
+    """Return a Java consumer's assignment with its topics sorted; anything else as its repr."""
     try:
         assigned = decode_exact(ConsumerProtocolAssignment, value, 1, len(VERSION_1))
     except (ProtocolError, ValueError):

@@ -1,7 +1,7 @@
 """Classic groups at random: three members join, sync, leave and commit in any order, with right and wrong generations.
 
-The first member leads, and stays: who leads after it is up to the broker. After every request everything is let happen
-that can, so that it is known who has been answered and who waits.
+The first member leads and stays, because brokers may choose different leaders after it. After every request the group
+settles, so that it is known which members have been answered and which wait.
 """
 
 import random
@@ -106,7 +106,7 @@ class RandomGroup:
 @scenario(*SEEDS, of="seed")
 def random_classic_group(world: World, seed: int) -> None:
     group = RandomGroup(world, seed)
-    for _ in range(2):  # so that it is the first who leads
+    for _ in range(2):  # so that the first member leads
         group.join(group.members[0])
         world.settle()
         group.members[0].hear()

@@ -1,7 +1,8 @@
-"""Consumer groups at random: members of both protocols, with right and wrong epochs, giving up or not what they should.
+"""Consumer groups at random: members of both protocols, with right and wrong epochs, that may or may not give up the
+partitions that they should.
 
-Where several members may be of the classic protocol, the first is of the other one, and stays: who would lead a classic
-group of theirs is up to the broker. Where there is only one, the group changes its protocol as it comes.
+Where several members may be classic, the first is not, and stays: brokers may choose different leaders for a classic
+group. Where only one member is classic, the group changes its protocol as members come and go.
 """
 
 import random
@@ -38,13 +39,13 @@ LEAVING, LEAVING_FOR_A_WHILE = -1, -2
 class RandomConsumer:
     def __init__(self, group: ConsumerGroup, name: str, chance: random.Random, restlessness: float = 0) -> None:
         self.random = chance
-        self.restlessness = restlessness  # how often it leaves, for this alone
+        self.restlessness = restlessness  # the chance of leaving at each step
         is_static = name != FIRST and chance.random() < 0.5
         self.member = Member(group, name, f"static-{name}" if is_static else None)
         self.owned: dict[Uuid, list[int]] = {}
 
     def step(self) -> None:
-        """Who is out may say anything, but mostly joins."""
+        """Make a random step. A member that is out of the group mostly joins, but may send any request."""
         if not self.member.epoch and self.random.random() < 0.8:
             self.join()
         elif self.member.epoch and self.random.random() < self.restlessness:
@@ -86,7 +87,7 @@ class RandomConsumer:
 
 
 class RandomClassic:
-    """In a consumer group it may choose its own id; a classic one gives it one, if it has none."""
+    """A classic member. It may choose its own id in a consumer group; a classic group gives it one if it has none."""
 
     def __init__(self, group: ConsumerGroup, name: str, chance: random.Random) -> None:
         self.group = group
@@ -112,7 +113,8 @@ class RandomClassic:
             self.join()
 
     def sync(self) -> None:
-        """Where it leads a classic group, it takes everything."""
+        """Send SyncGroup with an assignment of everything to itself, which counts only where it leads a classic
+        group."""
         everything = assignment(dict.fromkeys((topic for topic in self.topics if topic != "missing"), range(4)))
         given = {self.member_id: everything}
         answer = self.client.ask(sync(self.group.id, self.member_id, self.generation, given), 5)
@@ -149,7 +151,7 @@ def random_consumer_group(world: World, seed: int) -> None:
 @scenario(*SEEDS, of="seed")
 def random_changes_of_protocol(world: World, seed: int) -> None:
     chance, group = random.Random(seed), ConsumerGroup(world, 1)
-    consumers = [RandomConsumer(group, name, chance, 0.2) for name in "!~"]  # its own id is between them
+    consumers = [RandomConsumer(group, name, chance, 0.2) for name in "!~"]  # the classic member's id sorts between
     members: list[RandomConsumer | RandomClassic] = [*consumers, RandomClassic(group, "", chance)]
     for _ in range(STEPS):
         chance.choice(members).step()

@@ -1,4 +1,4 @@
-"""Requests about groups in few words."""
+"""Short ways to build the requests about groups."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -44,7 +44,7 @@ Topics: TypeAlias = Mapping[Any, Sequence[int]] | None
 
 
 def commit(group: str, offsets: Offsets, **of: Any) -> OffsetCommitRequest:
-    """`of`: `metadata`, `leader_epoch`, and fields of the request."""
+    """Build an OffsetCommit. `of` may have `metadata`, `leader_epoch` and fields of the request."""
     metadata, leader_epoch = of.pop("metadata", "meta"), of.pop("leader_epoch", -1)
     topics: dict[Any, OffsetCommitRequestTopic] = {}
     for (topic, partition), offset in offsets.items():
@@ -79,7 +79,7 @@ def fetch_group(group: str, topics: Topics = None, **of: Any) -> OffsetFetchRequ
 
 
 def fetch(group: str, topics: Topics, version: int, *, stable: bool = False, **of: Any) -> OffsetFetchRequest:
-    """In the form of that version."""
+    """Build an OffsetFetch in the form that the version takes: by group, or for one group."""
     if version >= FETCHES_BY_GROUP:
         return OffsetFetchRequest(groups=[fetch_group(group, topics, **of)], require_stable=stable)
     if topics is None:
@@ -99,14 +99,14 @@ def delete_offsets(group: str, topics: Mapping[str, Sequence[int]]) -> OffsetDel
 
 
 def subscription(*topics: str, owned: Mapping[str, Sequence[int]] | None = None) -> bytes:
-    """What the Java consumer says of itself, in version 1."""
+    """Return the subscription that a Java consumer sends in JoinGroup, in version 1."""
     partitions = [TopicPartition(topic=topic, partitions=list(each)) for topic, each in (owned or {}).items()]
     message = ConsumerProtocolSubscription(topics=list(topics), user_data=None, owned_partitions=partitions)
     return b"\x00\x01" + encode(message, 1)
 
 
 def join(group: str, member_id: str = "", **of: Any) -> JoinGroupRequest:
-    """`of`: `protocols` as pairs, and fields of the request."""
+    """Build a JoinGroup. `of` may have `protocols`, as pairs of name and metadata, and fields of the request."""
     protocols = of.pop("protocols", [("range", subscription("orders"))])
     given = {
         "session_timeout_ms": SESSION_MS,
@@ -121,7 +121,7 @@ def join(group: str, member_id: str = "", **of: Any) -> JoinGroupRequest:
 def sync(
     group: str, member_id: str, generation: int, assignments: Mapping[str, bytes] | None = None, **of: Any
 ) -> SyncGroupRequest:
-    """With the protocol that `join` names, unless `of` says otherwise."""
+    """Build a SyncGroup that names the protocol of `join`, unless `of` says otherwise."""
     given = {"protocol_type": "consumer", "protocol_name": "range", **of}
     assigned = [
         SyncGroupRequestAssignment(member_id=each, assignment=assignment)
@@ -137,7 +137,7 @@ def beat(group: str, member_id: str, generation: int, instance: str | None = Non
 
 
 def leave(group: str, version: int, *members: str | tuple[str, str | None]) -> LeaveGroupRequest:
-    """Members by id, or by id and instance id."""
+    """Build a LeaveGroup of members that are given by id, or by id and instance id."""
     pairs = [each if isinstance(each, tuple) else (each, None) for each in members]
     if version < LEAVES_IN_BATCHES:
         return LeaveGroupRequest(group_id=group, member_id=pairs[0][0])
@@ -146,7 +146,7 @@ def leave(group: str, version: int, *members: str | tuple[str, str | None]) -> L
 
 
 def hello(group: str, member_id: str = "", **of: Any) -> ConsumerGroupHeartbeatRequest:
-    """A whole ConsumerGroupHeartbeat with which a member joins."""
+    """Build the full ConsumerGroupHeartbeat with which a member joins."""
     given = {
         "member_epoch": 0,
         "rebalance_timeout_ms": SESSION_MS,

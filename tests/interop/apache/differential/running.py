@@ -1,7 +1,8 @@
-"""Every scenario on one broker, several at a time: most of them mostly wait.
+"""Every scenario on one broker, several at a time, because most of them mostly wait.
 
 They have sessions and rebalances of a second or two, and a machine with other work to do may let one of them end in the
-middle of a scenario. So those that went differently on two brokers run again, one at a time, and that is what counts.
+middle of a scenario. So scenarios that went differently on the two brokers run again, one at a time, and the last run
+counts.
 """
 
 import traceback
@@ -57,12 +58,12 @@ SETTINGS = {
 
 
 def run_scenarios(address: str) -> dict[str, Transcript]:
-    """By name. What a broker broke is the last step of its transcript."""
+    """Run all scenarios; return their transcripts by name. A scenario that fails has the failure as its last step."""
     return _run(address, list(SCENARIOS), "", AT_A_TIME)
 
 
 def run_again(address: str, names: Sequence[str], number: int) -> dict[str, Transcript]:
-    """Those scenarios, one at a time, with groups and topics that no try before this one has used."""
+    """Run these scenarios one at a time, with groups and topics that no earlier try has used."""
     return _run(address, names, f" again {number}", 1)
 
 

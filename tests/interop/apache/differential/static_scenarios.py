@@ -10,7 +10,7 @@ BOTH = [("range", subscription("orders")), *OTHER]
 
 
 def try_everything(world: World, group: ClassicGroup, member: Member, old_id: str, generation: int) -> None:
-    """As the one who had the instance id before."""
+    """Send every request as the member that had the instance id before."""
     client, instance = world.client("old"), member.instance
     client.ask(beat(group.id, old_id, generation, instance), 4)
     client.ask(beat(group.id, old_id, generation), 4)
@@ -23,7 +23,7 @@ def try_everything(world: World, group: ClassicGroup, member: Member, old_id: st
 
 
 def come_back(member: Member) -> str:
-    """As a process that was restarted: without its member id. The one that it had."""
+    """Make the member forget its member id, as a restarted process does; return the id that it had."""
     old_id, member.member_id = member.member_id, ""
     member.group.world.names[old_id] = f"old {member.name}"
     return old_id
@@ -64,7 +64,7 @@ def a_static_follower_comes_back(world: World, version: int) -> None:
     leader.beat()
     group.look_around(follower)
     come_back(follower)
-    follower.send_join(protocols=BOTH)  # nothing that would change the vote
+    follower.send_join(protocols=BOTH)  # protocols that leave the chosen one as it is
     follower.receive_join()
     leader.beat()
     group.describe()

@@ -1,7 +1,7 @@
-"""Groups and offsets: what Apache's broker answers, ours answers, field by field, at every version.
+"""Groups and offsets: our broker answers as Apache's does, field by field, at every version.
 
-Apache's behaviour is the specification. Where we leave it, `deviations` says why, and there is no deviation that no
-scenario shows any more.
+Apache's behaviour is the specification. Where we leave it, `deviations` says why; a deviation that no scenario shows
+any more fails the test.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What a scenario sees of a broker: clients, topics, groups; and everything that it was answered, in order."""
+"""The world of a scenario: clients, topics and groups of a broker, and all the answers that it gave, in order."""
 
 import time
 from collections.abc import Callable
@@ -25,10 +25,10 @@ from tidelog.protocol.messages.list_groups import ListGroupsRequest
 from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 LEARNED_S = 1.0
-# The first may overtake a request that was sent before it, and the second the answer to that; the third can not.
+# The first commit may overtake an earlier request, and the second that request's answer; the third can not.
 ROUND_TRIPS = 3
 GROUP_RESOURCE = 32
-GROUP, TRANSACTION = 0, 1  # what FindCoordinator finds
+GROUP, TRANSACTION = 0, 1  # the key types of FindCoordinator
 READY_S_MAX = 30
 
 
@@ -42,7 +42,7 @@ Transcript: TypeAlias = list[Step]
 
 
 class Client:
-    """`ask`, or `send` and later `receive`; both write down what came."""
+    """A client that records its answers: `ask` sends and receives, or `send` and later `receive`."""
 
     def __init__(self, world: "World", client_id: str) -> None:
         self._world = world
@@ -58,7 +58,7 @@ class Client:
         self._connection.send(request, version)
 
     def wait(self, request: object, version: int) -> None:
-        """Sends it, and gives it time to arrive: others come after it."""
+        """Send a request that waits in the broker, and give it time to arrive before others are sent."""
         self.send(request, version)
         self._world.settle()
 
@@ -68,7 +68,7 @@ class Client:
         return answer
 
     def list_groups(self, request: ListGroupsRequest, version: int, prefix: str) -> None:
-        """Only of this scenario's groups: others make their own at the same time."""
+        """List the groups, and record only those of this scenario: other scenarios make groups at the same time."""
         self.send(request, version)
         answer = self._connection.receive()
         answer.groups = [group for group in answer.groups if f"{group.group_id} ".startswith(f"{prefix} ")]
@@ -79,7 +79,7 @@ class Client:
         return self._connection.has_answer
 
     def quietly(self, request: object, version: int) -> Any:
-        """For what is not compared."""
+        """Ask and return the answer without recording it, for answers that are not to be compared."""
         return self._connection.ask(request, version)
 
     def close(self) -> None:
@@ -100,9 +100,9 @@ class World:
         return self.clients[-1]
 
     def settle(self) -> None:
-        """A request that waits in the broker gives no sign of having arrived. It has, and whatever it has brought about
-        is written and answered, when a commit to the same coordinator is: with one thread for each stage (`SETTINGS`)
-        they queue."""
+        """Wait until an earlier request has taken effect. A request that waits in the broker gives no sign of having
+        arrived, but a commit to the same coordinator queues behind it, since there is one thread for each stage
+        (`SETTINGS`)."""
         if self._settling is None:
             self._settling = self.client("settling")
         for _ in range(ROUND_TRIPS):
@@ -112,12 +112,13 @@ class World:
         self._until(lambda: look() or None)
 
     def call(self, random: str | None, name: str) -> None:
-        """From now on, and before: this id is written as that name."""
+        """Have this random id written as `name` in the whole transcript."""
         if random:
             self.names.setdefault(random, name)
 
     def topic(self, name: str, partitions: int = 4) -> Uuid:
-        """Made, and known to the broker when this returns."""
+        """Create the topic, if it does not exist, and return its id once the broker knows it and leads its
+        partitions."""
         client = self.client()
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=[])
         made = client.quietly(CreateTopicsRequest(topics=[topic]), 7).topics[0]
@@ -141,10 +142,10 @@ class World:
         request = IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
         answer = self.client().quietly(request, 1).responses[0]
         assert answer.error_code == ErrorCode.NONE, answer
-        time.sleep(LEARNED_S)  # it stores them, and the coordinator learns of it by and by
+        time.sleep(LEARNED_S)  # the configs are stored first, and the coordinator learns of them later
 
     def note(self, step: Step) -> None:
-        """What a scenario has found out in its own way."""
+        """Record a step that the scenario computed itself."""
         self.told.append((step.request, step))
 
     def transcript(self) -> Transcript:
@@ -171,7 +172,8 @@ class World:
 
     @staticmethod
     def _known(client: Client, asked: MetadataRequest, partitions: int, topic_id: Uuid) -> Uuid | None:
-        """Not another one of this name, which was deleted just now."""
+        """Return the topic's id once all partitions are led; None while the name still belongs to a topic that was just
+        deleted."""
         topic = client.quietly(asked, 12).topics[0]
         led = [each for each in topic.partitions if each.error_code == ErrorCode.NONE]
         is_known = len(led) == partitions and topic_id in (ZERO_UUID, topic.topic_id)
@@ -190,7 +192,7 @@ Scenario: TypeAlias = Callable[[World, int], None]
 
 
 def scenario(*numbers: int, of: str = "version") -> Callable[[Scenario], Scenario]:
-    """A function of a world and a number, its version or seed, is a scenario for each of them."""
+    """Register a function of a world and a number (a version, or a seed) as one scenario for each number."""
 
     def register(function: Scenario) -> Scenario:
         for number in numbers:

@@ -1,4 +1,4 @@
-"""The requests of producers, transactions and those who look at them, as short as a scenario wants them.
+"""The requests of producers, transactions and their observers, as short as a scenario wants them.
 
 Every scenario has a topic of its own with two partitions (`Asking.topic`), and transactional ids that begin with its
 name. Versions are the last before transaction version 2, or the first with it: `V1` and `V2`.
@@ -38,13 +38,13 @@ from tidelog.protocol.messages.write_txn_markers import (
 )
 from tidelog.records.builder import BatchBuilder, BatchOptions
 
-FIRST_BY_ID = 13  # of Produce
+FIRST_BY_ID = 13  # the first version of Produce with topic ids
 UNKNOWN_TOPIC_ID = Uuid(b"nobody has it...")
 READ_COMMITTED = 1
 LATEST = -1
 SETTLE_SECONDS_MAX = 60
 LONG_MS = 600_000  # longer than all scenarios together take, on whatever machine
-# Not so long ago that a marker, which is of now, would begin a new segment: when that is made, brokers may differ.
+# Recent, so that a marker, which has the present time, does not roll the segment: brokers may roll at different times.
 FIRST_TIMESTAMP = int(time.time() * 1_000) - 60_000
 
 
@@ -66,7 +66,7 @@ V2 = Versions(init=5, produce=12, add_partitions=3, add_offsets=4, commit_offset
 
 
 class Producer(NamedTuple):
-    """Who a producer says it is."""
+    """The identity that a producer claims in its requests."""
 
     transactional_id: str | None
     producer_id: int
@@ -77,7 +77,7 @@ class Producer(NamedTuple):
 
 
 def batch(producer: Producer, sequence: int, count: int = 1, *, is_transactional: bool | None = None) -> bytes:
-    """Values say which sequence they have, so that a fetch shows what was kept."""
+    """Build a batch whose values name epoch and sequence, so that a fetch shows which records were kept."""
     wanted = producer.transactional_id is not None if is_transactional is None else is_transactional
     options = BatchOptions(
         producer_id=producer.producer_id,
@@ -140,7 +140,7 @@ class Asking:
         version: int | None = None,
         why: str = "",
     ) -> Any:
-        """Topic (None: the scenario's), partition, and the bytes for it."""
+        """Produce the given bytes. Each content is topic (None: the scenario's), partition and records."""
         wanted = self.versions.produce if version is None else version
         topics = []
         for topic, index, records in contents:
@@ -182,7 +182,8 @@ class Asking:
     def add_batched(
         self, *several: tuple[Producer, Sequence[tuple[str, Sequence[int]]], bool], version: int = 5, why: str = ""
     ) -> Any:
-        """By a broker: producer, topics with their partitions, whether only to verify."""
+        """Send AddPartitionsToTxn as a broker does. Each element is a producer, topics with their partitions, and
+        whether to verify only."""
         transactions = [
             AddPartitionsToTxnTransaction(
                 transactional_id=producer.transactional_id or "",
@@ -239,7 +240,7 @@ class Asking:
     def end(
         self, producer: Producer, *, commit: bool = True, version: int | None = None, settle: bool = True, why: str = ""
     ) -> Producer:
-        """Who the producer is afterwards: before version 5 the same."""
+        """End the transaction; return the producer's identity afterwards, which before version 5 is the same."""
         request = EndTxnRequest(
             transactional_id=producer.transactional_id or "",
             producer_id=producer.producer_id,
@@ -277,20 +278,20 @@ class Asking:
         return self.script.ask(WriteTxnMarkersRequest(markers=[marker]), version, why)
 
     def open(self, producer: Producer, sequence: int = 0, partition: int = 0) -> None:
-        """A transaction with one record in one partition, by the protocol of these versions."""
+        """Begin a transaction with one record in one partition, by the protocol of these versions."""
         if not self.versions.is_v2:
             self.add(producer, [partition])
         self.produce(producer, sequence, partition=partition)
 
     def settle(self, transactional_id: str) -> None:
-        """Until the markers of a decided transaction are written: when that is, nobody promises."""
+        """Wait until the markers of a decided transaction are written, which a broker does in its own time."""
         deadline = time.monotonic() + SETTLE_SECONDS_MAX
         while self._state(transactional_id).startswith("Prepare"):
             assert time.monotonic() < deadline, f"{transactional_id} stays prepared"
             time.sleep(0.01)
 
     def await_abort(self, transactional_id: str) -> None:
-        """By its timeout."""
+        """Wait until the transaction is aborted by its timeout."""
         deadline = time.monotonic() + SETTLE_SECONDS_MAX
         while self._state(transactional_id) != "CompleteAbort":
             assert time.monotonic() < deadline, f"{transactional_id} does not time out"
@@ -301,7 +302,7 @@ class Asking:
         return str(self.script.ask_unrecorded(request, 0).transaction_states[0].transaction_state)
 
     def delete_topic(self) -> None:
-        """Gone for everybody when this returns."""
+        """Delete the topic, and wait until nobody sees it any more."""
         request = DeleteTopicsRequest(topic_names=[self.topic], timeout_ms=10_000)
         self.script.ask(request, 5)
         deadline = time.monotonic() + SETTLE_SECONDS_MAX
@@ -309,7 +310,7 @@ class Asking:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
-    # Those who look
+    # Observers
 
     def describe(self, *transactional_ids: str, why: str = "") -> Any:
         request = DescribeTransactionsRequest(transactional_ids=list(transactional_ids))
@@ -334,7 +335,7 @@ class Asking:
         return self.script.ask(request, version, f"timestamp {timestamp}, isolation {isolation}")
 
     def look(self, *transactional_ids: str) -> None:
-        """All that can be seen of this scenario."""
+        """Ask for everything that shows the state of this scenario."""
         self.describe(*transactional_ids)
         self.producers(0, 1)
         for partition in (0, 1):

@@ -7,7 +7,7 @@ from tests.interop.apache.transactions.script import Scenario, Script
 
 
 def adds(script: Script, version: int) -> None:
-    """By a client: versions 0 to 3."""
+    """A client sends AddPartitionsToTxn: versions 0 to 3."""
     asking = Asking(script, V1._replace(add_partitions=version))
     nobody = Producer("nobody", 4_000, 0)
     asking.add(nobody, why="an id that does not exist")
@@ -33,7 +33,7 @@ def adds(script: Script, version: int) -> None:
 
 
 def adds_batched(script: Script, version: int) -> None:
-    """By brokers: versions 4 and 5."""
+    """A broker sends AddPartitionsToTxn: versions 4 and 5."""
     asking = Asking(script)
     first, both = asking.init(asking.id), [(asking.topic, [0, 1])]
     producer, other = asking.init(asking.id), asking.init(f"{asking.id}-other")
@@ -97,7 +97,7 @@ def ends(script: Script, version: int) -> None:
 
 
 def aborts_of_nothing(script: Script) -> None:
-    """Version 2: an abort of nothing is a transaction too, by its epoch."""
+    """Under version 2, aborting an empty transaction is a transaction too, and raises the epoch."""
     asking = Asking(script)
     producer = asking.init(asking.id)
     after = asking.end(producer, commit=False, why="from empty")
@@ -111,7 +111,7 @@ def aborts_of_nothing(script: Script) -> None:
 
 
 def mixed_protocols(script: Script) -> None:
-    """A client that was upgraded, or downgraded, between two transactions."""
+    """A client is upgraded, or downgraded, between two transactions."""
     asking = Asking(script)
     producer = asking.init(asking.id)
     asking.open(producer)
@@ -130,7 +130,7 @@ def mixed_protocols(script: Script) -> None:
 
 
 def fencing(script: Script, versions: Versions) -> None:
-    """A second producer of the same id takes over; the first then tries all it can."""
+    """A second producer of the same transactional id takes over; the first then tries every request."""
     asking = Asking(script, versions)
     for state in ("empty", "ongoing", "complete"):
         asking.id = f"{script.name}-{state}"

@@ -1,4 +1,4 @@
-"""Idempotent producers: which sequence may follow which, and what a repetition is answered."""
+"""Idempotent producers: which sequence may follow which, and how a repeated batch is answered."""
 
 from dataclasses import replace
 from functools import partial
@@ -83,7 +83,7 @@ def wrong_topic_partitions(script: Script, version: int) -> None:
 
 
 def odd_batches(script: Script, version: int) -> None:
-    """What no client should send."""
+    """Batches with headers that no client should send."""
     asking = Asking(script)
 
     def send(why: str, attributes: int, producer_id: int, epoch: int, sequence: int, count: int = 1) -> None:

@@ -1,4 +1,5 @@
-"""InitProducerId: with and without a transactional id, again, by somebody who names who it was, in each state."""
+"""InitProducerId: with and without a transactional id, repeated, by a producer that names its old identity, in each
+state."""
 
 from functools import partial
 
@@ -34,7 +35,7 @@ def _named_by_halves(asking: Asking, version: int, known: Producer) -> None:
 
 
 def named(script: Script, version: int) -> None:
-    """KIP-360: a producer that recovers says who it was."""
+    """A producer that recovers names the identity that it had (KIP-360)."""
     asking = Asking(script)
     first = asking.init(asking.id, version=version)
     second = asking.init(asking.id, first, version=version, why="as the current one")

@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn and TxnOffsetCommit: a group's position as part of a transaction."""
+"""AddOffsetsToTxn and TxnOffsetCommit: a group's offsets as part of a transaction."""
 
 from functools import partial
 
@@ -108,7 +108,7 @@ def wrong_commits(script: Script, version: int) -> None:
 
 
 def members(script: Script, version: int) -> None:
-    """A consumer passes its membership on, so that a zombie's offsets do not count (KIP-447)."""
+    """A consumer hands its membership to the producer, so that a zombie's offsets are refused (KIP-447)."""
     asking, group = Asking(script, _versions(version)), f"{script.name}-group"
     producer = asking.init(asking.id)
     asking.add_offsets(producer, group)
@@ -129,7 +129,7 @@ def members(script: Script, version: int) -> None:
 
 
 def _member(asking: Asking, group: str) -> str:
-    """A classic group with one member, in generation 1."""
+    """Make a classic group with one member, in generation 1; return the member's id."""
 
     def join(member_id: str) -> JoinGroupRequest:
         protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
@@ -151,7 +151,7 @@ def _member(asking: Asking, group: str) -> str:
 
 
 def consumer_members(script: Script, version: int) -> None:
-    """The same for members of a KIP-848 group: the generation is their epoch."""
+    """Members of a KIP-848 group hand on their membership too: their epoch stands for the generation."""
     asking, group, member = Asking(script, _versions(version)), f"{script.name}-group", "member-1"
     join = ConsumerGroupHeartbeatRequest(
         group_id=group,
@@ -176,7 +176,7 @@ def consumer_members(script: Script, version: int) -> None:
 
 
 def deleted_meanwhile(script: Script, version: int) -> None:
-    """Offsets are staged, and the group or its offsets are deleted, or committed by somebody else."""
+    """Offsets are staged; then the group or its offsets are deleted, or somebody else commits."""
     asking, group = Asking(script, _versions(version)), f"{script.name}-group"
     producer = asking.init(asking.id)
     for commit in (True, False):

@@ -1,4 +1,4 @@
-"""Transactional batches: who may write them, where, and what the coordinator has to say to it."""
+"""Transactional batches: which producers may write them, into which partitions, and what the coordinator checks."""
 
 from functools import partial
 
@@ -85,7 +85,7 @@ def plain_batches_inside(script: Script, version: int) -> None:
 
 
 def higher_epoch_while_open(script: Script, version: int) -> None:
-    """The coordinator was told nothing, the partition sees an epoch that does not exist yet."""
+    """The partition sees an epoch that the coordinator has not given out yet."""
     asking = Asking(script, _versions(version))
     producer = asking.init(asking.id)
     asking.open(producer)
@@ -96,7 +96,7 @@ def higher_epoch_while_open(script: Script, version: int) -> None:
 
 
 def partition_alone(script: Script, version: int) -> None:
-    """A second partition joins, and each has its own sequence."""
+    """A second partition joins the transaction, and each partition counts its own sequence."""
     asking = Asking(script, _versions(version))
     producer = asking.init(asking.id)
     asking.open(producer, partition=0)
@@ -111,7 +111,7 @@ def partition_alone(script: Script, version: int) -> None:
 
 
 def several_at_once(script: Script, version: int) -> None:
-    """Requests with more than one partition, producer, or kind of batch."""
+    """Requests carry more than one partition, producer, or kind of batch."""
     asking = Asking(script, _versions(version))
     one, other = asking.init(asking.id), asking.init(f"{asking.id}-other")
     if not asking.versions.is_v2:

@@ -1,4 +1,5 @@
-"""Every scenario on a broker, one after the other: so it is known who left what in the coordinators' topics."""
+"""Every scenario on a broker, one after the other, so that it is known which one left what in the coordinators'
+topics."""
 
 import contextlib
 from collections.abc import Mapping

@@ -2,8 +2,9 @@
 specification, so every difference is an error of ours, or a deviation that is listed with its reason.
 
 A scenario is a function that asks through a `Script`. The script sends each request as it is, at the version asked for,
-and records the answer in plain values, without what no two runs have in common: producer ids and topic ids are numbered
-by their first appearance, times only are or are not there, texts are anybody's, lists without an order are sorted.
+and records the answer in plain values that two runs have in common: producer ids and topic ids are numbered by their
+first appearance, of times it is noted only that there is one, error messages are not compared, and lists without an
+order are sorted.
 """
 
 import difflib
@@ -24,7 +25,7 @@ from tidelog.records.control import read_marker
 CLIENT_ID = "differential"
 CLOSED = "the connection was closed"
 
-# How elements of a list are told from each other, where their order says nothing.
+# The fields by which the elements of an unordered list are sorted.
 _KEYS = ("name", "topic", "transactional_id", "group_id", "producer_id", "partition_index", "index", "partition")
 _ORDERED = ("aborted_transactions",)
 
@@ -40,7 +41,7 @@ class Step:
 
 @dataclass
 class Script:
-    """One scenario on one broker."""
+    """The run of one scenario on one broker."""
 
     name: str
     wire: BlockingConnection
@@ -124,7 +125,8 @@ class Script:
 
 
 def _cut_aborted(data: PartitionData) -> None:
-    """Apache lists what was aborted up to the next entry of its offset index, ours up to the last record."""
+    """Drop aborted transactions that begin after the last record: Apache lists them up to the next entry of its offset
+    index, ours up to the last record."""
     ends = [each.header.last_offset for each in batches(bytes(data.records or b""))]
     last_offset = max(ends, default=-1)
     if data.aborted_transactions is not None:
@@ -137,7 +139,8 @@ Scenario = Callable[[Script], None]
 def differences(
     apache: Mapping[str, list[Step]], ours: Mapping[str, list[Step]], deviations: Iterable[tuple[str, str]]
 ) -> list[str]:
-    """What differs, for people to read; `deviations` (scenario, beginning of a step's label) must differ."""
+    """Return the differences as text for people. Each of `deviations` (scenario, beginning of a step's label) must
+    still differ."""
     expected = list(deviations)
     found: list[str] = []
     seen: list[tuple[str, str]] = []

@@ -1,4 +1,5 @@
-"""Those who look on: readers of committed records, operators, markers by hand; and time, which ends what is open."""
+"""Readers of committed records, operators who look on or write markers by hand, and timeouts that end open
+transactions."""
 
 from functools import partial
 
@@ -19,7 +20,7 @@ SHORT_MS = 1_000
 
 
 def reads(script: Script, versions: Versions) -> None:
-    """Three producers in one partition: committed, aborted, open."""
+    """Three producers write to one partition: one commits, one aborts, one stays open."""
     asking = Asking(script, versions)
     one, two, three = (asking.init(f"{asking.id}-{number}") for number in range(3))
     plain = asking.init(None)
@@ -116,7 +117,7 @@ def describes_producers(script: Script) -> None:
 
 
 def markers(script: Script, version: int) -> None:
-    """As an operator who ends a transaction that hangs, or a coordinator from the past."""
+    """Markers come from an operator who ends a hanging transaction, and from a coordinator with an old epoch."""
     asking = Asking(script)
 
     def mark(producer: Producer, why: str, **options: int) -> None:
@@ -142,7 +143,7 @@ def markers(script: Script, version: int) -> None:
 
 
 def markers_of_version_2(script: Script) -> None:
-    """Under transaction version 2 a marker has a higher epoch than the data."""
+    """Under transaction version 2 a marker has a higher producer epoch than the data."""
     asking = Asking(script)
     producer = asking.init(asking.id)
     asking.open(producer)
@@ -157,7 +158,7 @@ def markers_of_version_2(script: Script) -> None:
 
 
 def markers_for_offsets(script: Script, transaction_version: int) -> None:
-    """By hand, into the partition of a group's offsets: its coordinator has to notice."""
+    """Markers are written by hand into the partition of a group's offsets; its coordinator has to notice them."""
     asking, group = Asking(script), f"{script.name}-group"
     offsets = {"topic": "__consumer_offsets", "transaction_version": transaction_version}
     for commit in (True, False):

@@ -1,4 +1,5 @@
-"""A broker made ready for the scenarios: a topic for each, coordinators at work, and ids that have seen much."""
+"""A broker made ready for the scenarios: a topic for each, coordinators loaded, and ids whose epochs are nearly used
+up."""
 
 import contextlib
 import time
@@ -22,7 +23,7 @@ from tidelog.records.builder import BatchBuilder
 READY_SECONDS_MAX = 60
 PARTITIONS = 2
 ADMIN_CLIENT = "__admin_client"  # the name by which tools may write to internal topics
-WORN_EPOCH = 32765  # one more, and a producer id is used up
+WORN_EPOCH = 32765  # after one more epoch the producer id is used up
 GROUP, TRANSACTION = 0, 1
 
 
@@ -33,7 +34,7 @@ def prepare(bootstrap: str, topics: list[str]) -> None:
 
 
 def leave_worn_ids(bootstrap: str, transactional_ids: dict[str, int]) -> None:
-    """Transactional ids, with their producer ids, that have almost no epochs left: for the next start."""
+    """Write transactional ids, with their producer ids, that have almost no epochs left; the next start loads them."""
     with contextlib.closing(BlockingConnection(bootstrap, ADMIN_CLIENT)) as wire:
         await_coordinators(wire)
         builder = BatchBuilder()
@@ -56,7 +57,7 @@ def leave_worn_ids(bootstrap: str, transactional_ids: dict[str, int]) -> None:
 
 
 def await_coordinators(wire: BlockingConnection) -> None:
-    """They have loaded all there is."""
+    """Wait until the coordinators have loaded everything."""
     _await_coordinator(wire, GROUP)
     _await_coordinator(wire, TRANSACTION)
     _await_groups(wire)
@@ -75,7 +76,7 @@ def _create(wire: BlockingConnection, topics: list[str]) -> None:
 
 
 def _await_leaders(wire: BlockingConnection, topics: list[str]) -> None:
-    """A broker may know of a topic well before it leads its partitions."""
+    """Wait until the partitions are led: a broker may know of a topic well before it leads them."""
     deadline = time.monotonic() + READY_SECONDS_MAX
     partitions = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(PARTITIONS)]
     wanted = [ListOffsetsTopic(name=name, partitions=partitions) for name in topics]
@@ -86,7 +87,7 @@ def _await_leaders(wire: BlockingConnection, topics: list[str]) -> None:
 
 
 def _await_coordinator(wire: BlockingConnection, key_type: int) -> None:
-    """Its topic is created when it is first asked for."""
+    """Wait until the coordinator is found; its topic is created when it is first asked for."""
     deadline = time.monotonic() + READY_SECONDS_MAX
     request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["warm-up"])
     while wire.ask(request, 4).coordinators[0].error_code:
@@ -111,7 +112,7 @@ def _await_transactions(wire: BlockingConnection) -> None:
 
 
 def _await_producer_ids(wire: BlockingConnection) -> None:
-    """A broker has none to give before it has asked the controller for some."""
+    """Wait until the broker has producer ids to give, which it has to ask the controller for."""
     deadline = time.monotonic() + READY_SECONDS_MAX
     request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=10_000)
     while wire.ask(request, 4).error_code:

@@ -1,5 +1,5 @@
-"""What a scenario left in `__consumer_offsets` and `__transaction_state`: the records of the coordinators, as other
-brokers and the next start will read them."""
+"""The records that a scenario left in `__consumer_offsets` and `__transaction_state`, as other brokers and the next
+start will read them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ TOPICS: dict[str, RecordTypesById] = {"__transaction_state": TRANSACTION_RECORDS
 
 
 class Stored:
-    """From where the topics ended when this was made."""
+    """The coordinators' records that were written since this object was made."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -38,7 +38,8 @@ class Stored:
                 self._script.note(f"records in {topic}", found)
 
     def _is_own(self, types: RecordTypesById, record: Record) -> bool:
-        """Others may still be under way: on a slow machine, a member of an earlier scenario is given up meanwhile."""
+        """Tell whether the record is of this scenario: on a slow machine a member of an earlier one may expire
+        meanwhile."""
         key = decode_record(types, record.key or b"", None).key
         names = [getattr(key, name, "") for name in ("transactional_id", "group", "group_id")]
         return any(name.startswith(self._script.name) for name in names)
@@ -49,7 +50,7 @@ class Stored:
         return int(answer.topics[0].partitions[0].offset)
 
     def _fetch(self, topic: str, offset: int) -> Iterator[RecordBatch]:
-        """All there are from that offset on."""
+        """Yield all batches from that offset on."""
         while True:
             wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 22)
             topics = [FetchTopic(topic=topic, partitions=[wanted])]
@@ -72,7 +73,8 @@ class Stored:
         }
 
     def _producer(self, header: BatchHeader) -> tuple[str | int, ...]:
-        """Without a producer, a sequence says nothing (and Apache's group coordinator says 0)."""
+        """Return producer id, epoch and sequence; nothing for a batch without a producer, whose sequence means nothing
+        (Apache's group coordinator writes 0)."""
         if not header.has_producer_id:
             return ()
         return self._script.plain_producer(header.producer_id), header.producer_epoch, header.base_sequence

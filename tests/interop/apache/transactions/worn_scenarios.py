@@ -1,6 +1,7 @@
 """Producer ids whose epochs run out: 32766 is the last that a client gets, and a new id follows it.
 
-Epochs go up by one at a time, so what these ids have behind them was written into the coordinator's log."""
+Epochs go up by one at a time, so the worn ids were written straight into the coordinator's log.
+"""
 
 from functools import partial
 
@@ -8,7 +9,7 @@ from tests.interop.apache.transactions.asking import V1, V2, Asking, Producer, V
 from tests.interop.apache.transactions.script import Scenario, Script
 from tests.interop.apache.transactions.setting_up import WORN_EPOCH
 
-FIRST_WORN_ID = 5_000_000  # no broker gives out that many in a test
+FIRST_WORN_ID = 5_000_000  # no broker gives out so many producer ids in a test
 SHORT_MS = 1_000
 
 

@@ -1,5 +1,5 @@
-"""The kernel of common records against the one that reads any: the same columns or the same error, whatever the bytes;
-compiled and interpreted."""
+"""The kernel that reads common records gives the same columns, or the same error, as the one that reads any record,
+whatever the bytes; compiled and interpreted."""
 
 import importlib.util
 from collections.abc import Callable
@@ -75,7 +75,7 @@ def _with_trailer(read: Decode, trailer: bytes, data: bytes, position: int, end:
     st.binary(max_size=20),
 )
 def test_common_records(batches: list[tuple[list[Any], int]], trailer: bytes) -> None:
-    """What is behind the last batch, if anything, decides how far a read of eight bytes may look."""
+    """The bytes behind the last batch, if any, decide whether the kernel may read eight bytes at a time to its end."""
     data = b"".join(common_batch(rows, 100 * at, kind) for at, (rows, kind) in enumerate(batches))
     expected = outcome(decode, data, *EVERYTHING, 1000)
     for read in (kernels_rows.decode_rows, INTERPRETED.decode_rows):

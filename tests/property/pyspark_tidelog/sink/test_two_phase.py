@@ -1,4 +1,4 @@
-"""Whatever drivers die, come back or are believed dead: each batch is visible once, or somebody is told by name."""
+"""Whatever drivers die, come back or are believed dead, each batch is visible once, or an error names the batch."""
 
 from collections import Counter
 from collections.abc import Generator
@@ -14,7 +14,7 @@ TASKS = 2
 ERRORS = (Died, Fenced, Lost, NotOpen, LedgerLost, Refused, TimeoutError)
 PATIENCE = 20
 
-# What may happen next: driver 0 or 1 does a step (or several), dies, and so on.
+# A step of the story: driver 0 or 1 does a step (or several), dies, and so on.
 steps = st.tuples(st.just("step"), st.integers(0, 1), st.integers(1, 12))
 deaths = st.tuples(st.just("die"), st.integers(0, 1), st.just(0))
 partial = st.tuples(st.just("die among commits"), st.just(0), st.integers(0, TASKS - 1))
@@ -50,7 +50,7 @@ class Life:
         elif what == "die among commits":
             query.cluster.commits_left = count
         elif what == "delete the last commit":
-            self.drivers = [None, None]  # an operator stops the query for that
+            self.drivers = [None, None]  # an operator stops the query first
             last = query.cluster.ledger
             decided = -1 if last is None else last.batch_id
             query.checkpoint.committed = max(-1, min(query.checkpoint.committed, decided - 1))
@@ -58,7 +58,7 @@ class Life:
             query.cluster.time_out()
 
     def finish(self) -> bool:
-        """The operator starts it again until it is through, or gives up."""
+        """Restart the query as an operator would, until it is through or the operator gives up."""
         self.query.cluster.commits_left = None
         for _ in range(PATIENCE):
             try:
@@ -92,7 +92,7 @@ def test_each_batch_is_visible_once(
     seen = Counter((batch, task) for batch, task, _ in query.cluster.visible)
     assert seen == {(batch, task): 1 for batch in range(BATCHES) for task in range(TASKS)}
     assert query.lost == []
-    for batch in range(BATCHES):  # and of one run, not of two halves
+    for batch in range(BATCHES):  # each batch is of one run, not of two halves
         assert len({run for each, _, run in query.cluster.visible if each == batch}) == 1
 
 
@@ -117,7 +117,7 @@ def test_a_driver_that_decides_leaves_nothing_open_of_those_that_died(
     story: list[tuple[str, int, int]], retried: set[tuple[int, int]]
 ) -> None:
     life = lived(story, retried, 0)
-    life.drivers = [None, None]  # whoever is left dies
+    life.drivers = [None, None]  # the drivers that are left die
     decisions = len(life.query.cluster.decided)
     assert life.finish()
     if len(life.query.cluster.decided) > decisions:

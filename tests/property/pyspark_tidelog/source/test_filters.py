@@ -1,4 +1,4 @@
-"""Any predicates: what they leave out is nothing that matches."""
+"""For any predicates, the ranges that they leave out hold no row that matches."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Any offsets: batches and tasks lose nothing, read nothing twice, and are as large as was asked for."""
+"""For any offsets, batches and tasks lose nothing, read nothing twice, and are as large as was asked for."""
 
 import json
 import math

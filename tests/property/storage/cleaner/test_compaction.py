@@ -83,17 +83,17 @@ class Transaction:
     first_offset: int
     marker_offset: int
     committed: bool
-    empty_since_ms: int | None = None  # the first cleaning that found nothing of it
+    empty_since_ms: int | None = None  # when a cleaning first found none of its records
 
 
 @dataclass(slots=True)
 class Twin:
     batches: list[TwinBatch] = field(default_factory=list)
     transactions: list[Transaction] = field(default_factory=list)
-    dropped: set[int] = field(default_factory=set)  # tombstones whose horizon had passed
+    dropped: set[int] = field(default_factory=set)  # offsets of tombstones whose horizon had passed
 
     def kept(self, end: int, stable: int) -> list[Record]:
-        """What a committed reader gets once everything before `end` is compacted."""
+        """Return the records that a committed reader gets once everything before `end` is compacted."""
         committed = [r for batch in self.batches if not batch.aborted for r in batch.records]
         last = {record.key: record.offset for record in committed if record.offset < end}
         return [
@@ -186,7 +186,8 @@ class History:
         assert not [r.offset for r in log.records() if r.offset < end and r.offset in aborted]
 
     def check_untouched(self, before: list[RecordBatch], after: list[RecordBatch], uncleanable: int) -> None:
-        """What may not be cleaned is the same to the byte, and what comes before it still ends there."""
+        """Check that the batches that may not be cleaned are the same to the byte, and that those before them still end
+        there."""
 
         def tail(found: list[RecordBatch]) -> list[bytes]:
             return [bytes(batch.view) for batch in found if batch.header.base_offset >= uncleanable]
@@ -208,7 +209,8 @@ class History:
                 assert each.marker_offset in there
 
     def check_producers(self, before: list[RecordBatch], after: list[RecordBatch]) -> None:
-        """The last batch of each producer, if earlier cleanings had left it, still says its last sequence number."""
+        """Check that the last batch of each producer, if earlier cleanings had left it, still has its last sequence
+        number."""
 
         def last_batches(found: list[RecordBatch]) -> list[tuple[int, int, int]]:
             lasts = {producer: last.last_data_offset for producer, last in self.log.producers.items()}
@@ -237,7 +239,7 @@ def test_a_compacted_log_is_the_last_record_of_each_key(steps: list[object]) -> 
     history = History()
     history.run(steps)
     history.log.roll()
-    # And to the end, through a table that holds two keys.
+    # Clean to the end, with a table that holds two keys.
     while history.log.first_dirty_offset < history.log.cleanable_end():
         history.run([Clean(0, 72, 300, 100, True)])
     history.run([Clean(1, 4096, 10_000, 10_000, True), Clean(5 * RETENTION_MS, 4096, 10_000, 10_000, False)])

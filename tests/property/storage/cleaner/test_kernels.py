@@ -91,7 +91,7 @@ def test_what_is_kept_of_a_batch(
 
 
 def mapped(records: list[Record], lower: int, limit: int) -> tuple[dict[bytes, int], int | None]:
-    """The last offset of each key, and the last offset before the key for which there was no room."""
+    """Return the last offset of each key, and the last offset before the first key for which there was no room."""
     latest: dict[bytes, int] = {}
     for record in records:
         if record.offset < lower or record.key is None:
@@ -113,7 +113,7 @@ def is_kept(record: Record, latest: dict[bytes, int], end: int, keep_tombstones:
 def check_rewritten(
     kernels: ModuleType, body: object, selection: object, kept: list[Record], original: bytes, horizon: int
 ) -> None:
-    """Both ways to write the kept records read as those records."""
+    """Check that both ways to write the kept records read back as those records."""
     batch = read_batch(original)
     assert batch is not None
     header = batch.header

@@ -1,8 +1,8 @@
 """Group commits of any requests, some written and some not, against a dumb twin: the list of all batches in the log,
 from which every answer is worked out anew.
 
-What must hold whatever happens: duplicates get the offsets that the list says; what is not written changes nothing; and
-a state that is replayed from the list, or loaded from a snapshot in the middle of it and then replayed, is the state.
+The invariants: duplicates get the offsets that the list has; what is not written changes nothing; and a state that is
+replayed from the list, or loaded from a snapshot in the middle of it and then replayed, equals the live one.
 """
 
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ CONFIG = ProducerStateConfig(verification_enabled=False)
 class Request:
     producer_id: int
     kind: str  # data, transactional, commit, abort
-    ahead: int  # of the sequence that is due
+    ahead: int  # how far its sequence is ahead of the one that is due
     epoch_ahead: int
     count: int
 
@@ -42,7 +42,7 @@ TURNS = st.lists(st.tuples(st.lists(REQUESTS, max_size=6), st.booleans(), st.int
 
 @dataclass
 class Twin:
-    """A log is a list. Nothing is remembered; everything is looked up."""
+    """A log as a list of batches. Nothing is remembered; everything is looked up."""
 
     batches: list[AppendedBatch] = field(default_factory=list)
 
@@ -57,7 +57,7 @@ class Twin:
         return self.of(producer_id)[-1].producer_epoch if self.of(producer_id) else -1
 
     def window(self, producer_id: int) -> list[AppendedBatch]:
-        """Data of the current epoch, since it last changed."""
+        """Return the producer's data batches since its epoch last changed."""
         gathered: list[AppendedBatch] = []
         epoch = -1
         for batch in self.of(producer_id):

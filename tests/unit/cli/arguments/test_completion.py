@@ -13,7 +13,7 @@ def tree() -> CommandNode:
     return command_tree()
 
 
-# A cluster that has these names; another one where the line says so.
+# A cluster with these names, and another one for command lines that name another cluster.
 CLUSTER = """\
 tidelog() {
     case "$*" in
@@ -26,10 +26,10 @@ tidelog() {
 
 
 def complete_in_bash(tree: CommandNode, *words: str) -> list[str]:
-    """What bash offers for the last of these words."""
+    """Return the words that bash offers for the last of these words."""
     quoted = " ".join(f"'{word}'" for word in words)
     program = f"{completion_scripts.bash(tree)}\nCOMP_WORDS=({quoted}) COMP_CWORD={len(words) - 1}\n_tidelog\n"
-    # Outside of a completion there is no compopt; here it says that files are not wanted.
+    # Outside of a completion there is no compopt; this one shows that files are not wanted.
     before = f'compopt() {{ COMPREPLY=(nothing); }}\n{CLUSTER}COMP_LINE="{" ".join(words)}"\n'
     program = f'{before}{program}printf "%s\\n" "${{COMPREPLY[@]}}"\n'
     outcome = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""What somebody probably meant."""
+"""The name that a user probably meant by a misspelt one."""
 
 import pytest
 

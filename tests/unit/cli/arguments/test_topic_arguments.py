@@ -1,4 +1,4 @@
-"""Topics as words and behind --topic; and what somebody with Kafka's tools in their fingers is told."""
+"""Topics as words and behind --topic; and the hints for users who are used to Kafka's tools."""
 
 import pytest
 from tests.unit.cli.test_main import parsed, refused

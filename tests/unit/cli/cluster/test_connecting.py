@@ -44,7 +44,7 @@ def test_an_address_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class Terminal:
-    """Somebody who answers this."""
+    """A terminal at which the user gives this answer."""
 
     def __init__(self, answer: str) -> None:
         self.answer = answer

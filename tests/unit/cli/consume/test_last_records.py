@@ -12,8 +12,8 @@ from tidelog.model.ids import TopicPartition
 
 
 class Logs:
-    """A consumer's view of partitions: offset and timestamp of each record, and where each log begins and ends. What
-    was written while it was read (`later`) lies behind the end that was asked for."""
+    """A consumer's view of partitions: offset and timestamp of each record, and where each log begins and ends. Records
+    that were written while it was read (`later`) lie behind the end that was asked for."""
 
     def __init__(self, logs: dict[int, list[tuple[int, int]]], ends: dict[int, int], later: int = 0) -> None:
         self.logs = logs
@@ -82,7 +82,7 @@ def test_of_several_partitions_the_newest() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 9])
 def test_within_a_partition_the_order_of_the_log_stays(count: int) -> None:
-    """A record whose timestamp lies back is not put before those that stand before it in the log."""
+    """A record with an earlier timestamp is not moved before those that precede it in the log."""
 
     def record(partition: int, offset: int, timestamp: int) -> Any:
         return ConsumerRecord("t", partition, offset, timestamp, None, None)

@@ -1,4 +1,4 @@
-"""Lag, rates and the time to catch up; and where a reset puts a group."""
+"""Lag, rates and the time to catch up; and the offsets that a reset gives to a group."""
 
 import argparse
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_a_group_that_was_put_back_consumes_nothing() -> None:
 def test_what_is_not_known_is_no_number() -> None:
     assert Progress(PLACE, None, 5).lag is None
     assert Progress(PLACE, 5, None).lag is None
-    assert Progress(PLACE, 9, 5).lag == 0  # the log was cut behind it
+    assert Progress(PLACE, 9, 5).lag == 0  # the log was truncated below the committed offset
 
 
 def rows_of(*pairs: tuple[Progress, Progress | None]) -> list[dict[str, object]]:
@@ -66,7 +66,7 @@ def test_a_group_has_caught_up_with_its_last_partition() -> None:
 
 
 class Log(Ranges):
-    """From 10 to 100; a record of time 5 at 50."""
+    """A log from offset 10 to 100, with a record of time 5 at offset 50."""
 
     def __init__(self) -> None: ...
 

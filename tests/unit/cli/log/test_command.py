@@ -19,7 +19,7 @@ from tidelog.records.patch import write_crc
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """The handmade directory on a real disk."""
+    """Return a copy of the handmade directory on a real disk."""
     fs = healthy()
     for name in fs.list_directory(DATA):
         if not fs.stat(f"{DATA}/{name}").is_directory:
@@ -163,7 +163,7 @@ def test_verify_looks_into_records_only_when_asked(directory: Path) -> None:
     builder = BatchBuilder()
     builder.append(0, b"key", b"value")
     whole = bytearray(builder.build())
-    whole[57:61] = (2).to_bytes(4, "big")  # a record that is not there
+    whole[57:61] = (2).to_bytes(4, "big")  # claims a record that is not there
     partition = directory / "alone-0"
     partition.mkdir()
     for kind in (".log", ".index", ".timeindex"):

@@ -1,4 +1,4 @@
-"""What the records of the internal topics mean."""
+"""The meaning of the records of internal topics, in words."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ def group(protocol_type: str, subscription: bytes) -> bytes:
 
 @pytest.mark.parametrize("later", [b"", b"\xff\xff\xff\xff"])
 def test_what_consumers_told_each_other_is_decoded(later: bytes) -> None:
-    """Of a version to come too, as far as it is known."""
+    """A subscription is decoded; one of a future version as far as it is known."""
     subscription = encode_prefixed(ConsumerProtocolSubscription(topics=["a", "b"]), 3)
     if later:
         subscription = b"\x00\x09" + subscription[2:] + later

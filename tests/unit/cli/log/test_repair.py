@@ -19,7 +19,7 @@ from tidelog.storage.segment.descriptors import Descriptors
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """A log of three batches, stopped in order; the second has rotted since."""
+    """Return a log of three batches that was stopped in order; a bit of the second has rotted since."""
     fs = PosixFileSystem()
     logs = Logs(LogContext(Descriptors(fs)), [str(tmp_path / "logs")], lambda _topic: topic_config())
     for _ in logs.load(0):

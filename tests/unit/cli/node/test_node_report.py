@@ -1,4 +1,4 @@
-"""What a start tells of its recovery: one line for what every kill leaves behind, one each for the rest."""
+"""The report of a start on its recovery: one line for what every kill leaves behind, one each for the rest."""
 
 import logging
 from types import SimpleNamespace

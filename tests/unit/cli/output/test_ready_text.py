@@ -1,4 +1,4 @@
-"""What clients will be told, as the start-up text says it."""
+"""The addresses that clients will be told, as the start-up text shows them."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a long recovery shows."""
+"""The progress bar of a long recovery."""
 
 import io
 

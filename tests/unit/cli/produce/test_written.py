@@ -1,4 +1,4 @@
-"""Where produced records are, in words and for programs."""
+"""The offsets of produced records, in words and for programs."""
 
 from tidelog.cli.produce.written import Written
 from tidelog.model.ids import TopicPartition

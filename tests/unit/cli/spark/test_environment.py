@@ -1,4 +1,5 @@
-"""What `tidelog spark-shell` and `tidelog spark-submit` would run, and what they say when they can not."""
+"""The commands that `tidelog spark-shell` and `tidelog spark-submit` would run, and their messages when they can
+not."""
 
 import json
 import os
@@ -18,12 +19,12 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled=true"
 
 
 class Became(BaseException):
-    """Instead of exec."""
+    """The exec that a command would have done."""
 
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A PySpark as pip would install it, as far as we look at it."""
+    """Make a PySpark as pip would install it, as far as the commands look at it."""
     made = tmp_path / "site-packages" / "pyspark"
     for directory in ("bin", "jars", "conf"):
         (made / directory).mkdir(parents=True)
@@ -159,7 +160,7 @@ def test_a_client_of_spark_connect_is_not_spark(capsys: pytest.CaptureFixture[st
 
 @pytest.fixture
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """A `java` in PATH that says this."""
+    """Return a function that puts a `java` into PATH which runs the given shell text."""
 
     def say(text: str) -> Path:
         program = tmp_path / "jdk" / "bin" / "java"

@@ -1,4 +1,4 @@
-"""Groups as brokers of different ages describe them, and what members of classic groups arranged among themselves."""
+"""Groups as brokers of different versions describe them, and the assignments among members of classic groups."""
 
 import pytest
 from tests.unit.client.scripted import ScriptedClient, coordinator

@@ -1,4 +1,4 @@
-"""Which open transactions hang: what leaders have open against what coordinators know, written down."""
+"""Hanging transactions: what leaders have open is compared with what coordinators know."""
 
 import pytest
 from tests.unit.client.scripted import ScriptedClient, coordinator
@@ -104,7 +104,7 @@ def test_a_state_that_the_broker_does_not_know_is_a_mistake(client: ScriptedClie
 
 
 def test_a_broker_that_dies_while_they_are_listed(client: ScriptedClient) -> None:
-    """Another coordinates what it had; it is gone from the metadata in the end."""
+    """Another broker coordinates the dead one's transactions, and the metadata lose the dead one in the end."""
     gone = ClientError(ErrorCode.NETWORK_EXCEPTION, "", "", "refused")
     loading = listed()
     loading.error_code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -125,7 +125,7 @@ def test_a_cluster_that_stays_unreachable_is_an_error(client: ScriptedClient) ->
 
 
 def test_one_that_hangs_is_found_and_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A producer that does not tell its coordinator where it writes, and a broker that does not ask."""
+    """The producer does not tell its coordinator where it writes, and the broker does not verify."""
     monkeypatch.setattr(producer_transaction, "speaks_protocol_2", lambda *_: False)
     monkeypatch.setattr(ProducerTransaction, "enter", lambda *_: None)
     nodes = NodeWorld(seed=71, overrides={**COORDINATING, "transaction.partition.verification.enable": "false"})

@@ -1,4 +1,4 @@
-"""Partitions of a whole column of keys: the same as key by key."""
+"""Partitions of a whole column of keys are the same as those of each key alone."""
 
 from array import array
 

@@ -38,7 +38,7 @@ def consumer(client: Client) -> Iterator[Consumer]:
 
 
 def fill(client: Client, topic: str, count: int, partitions: int = 1, **options: object) -> None:
-    """Values 0, 1, ..., dealt out in turn; times a second apart."""
+    """Produce the values 0, 1, ... to the partitions in turn; their timestamps are a second apart."""
     if topic not in client.metadata.topics:
         Admin(client).create_topic(NewTopic(topic, partitions))
     with Producer(client, batch_bytes=300, **options) as producer:  # type: ignore[arg-type]

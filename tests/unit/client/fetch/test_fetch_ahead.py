@@ -1,4 +1,5 @@
-"""The fetch loop over a log that is a list: what it asks and when, what it waits for, and what it gives up."""
+"""The fetch loop over a log that is a list: which requests it sends and when, what it waits for, and when it gives
+up."""
 
 import logging
 
@@ -54,7 +55,7 @@ def test_the_next_request_is_on_its_way_before_a_chunk_is_handed_out() -> None:
 def test_a_leader_that_is_known_is_not_asked_for() -> None:
     log = log_of(0, 10)
     source = reader(log, topic_id=TOPIC_ID, leader=KnownLeader(Node(7, "host", 9092), 4))
-    log.clients[0].metadata.topics.clear()  # and nobody would answer
+    log.clients[0].metadata.topics.clear()  # a lookup of the leader would find nothing
     assert spans(source) == [(0, 10), (10, 20)]
     assert log.nodes == [7]
     asked = log.requests[0].topics[0]
@@ -82,7 +83,7 @@ def test_a_known_leader_of_a_topic_that_was_made_anew() -> None:
 
 
 def test_a_known_leader_that_is_too_old_to_be_told_the_topic() -> None:
-    """It would serve whatever has the name now."""
+    """A leader that takes no topic ids would serve whatever topic has the name now."""
     log = log_of(0, 10)
     log.version = 12
     source = reader(log, topic_id=TOPIC_ID, leader=KnownLeader(Node(7, "host", 9092), 4))
@@ -190,7 +191,7 @@ def test_what_the_log_no_longer_has() -> None:
     log = log_of(0, 10)
     source = reader(log)
     assert source.next_chunk() is not None
-    source.close()  # what was asked for ahead would still come
+    source.close()  # what was fetched ahead would still come
     log.log_start_offset, log.batches = 15, [plain(10), plain(20)]
     log.end = 30
     with pytest.raises(RangeLost, match="offsets 15 to 30") as caught:
@@ -264,7 +265,7 @@ def test_a_topic_that_is_gone_is_given_some_time() -> None:
 
 
 def test_an_outage_before_that_does_not_count() -> None:
-    """A cluster that comes back may not know its topics at once."""
+    """Time without a connection does not count: a cluster that comes back may not know its topics at once."""
     log = log_of(0)
     client_failures = [ConnectionError("gone")] * 20
     log.script = [*client_failures, refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]

@@ -24,7 +24,7 @@ from tidelog.protocol.messages.fetch import FetchRequest
 from tidelog.protocol.versions import Versions
 
 NODE = Node(1, "host", 9092)
-SHORT_MS = 50  # for a peer that is not to answer
+SHORT_MS = 50  # for a peer that must not answer
 TIMEOUT_MS = 10_000
 
 

@@ -1,4 +1,4 @@
-"""Fetch responses by hand against the codec, in every version; and bytes that are not one."""
+"""Fetch responses read by hand against the codec, in every version; and bytes that are no response."""
 
 from struct import pack
 

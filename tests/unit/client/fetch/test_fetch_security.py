@@ -1,4 +1,4 @@
-"""The link that fetches over TLS and with SASL, to a server of the test's own."""
+"""The fetch link over TLS and with SASL, to a server of the test's own."""
 
 import socket
 import ssl
@@ -37,7 +37,7 @@ def tls(authority: Authority = OURS) -> TlsSettings:
 
 
 class Server:
-    """Answers what a link asks, one connection after the other, and remembers which APIs."""
+    """A server that answers a link's requests, one connection after the other, and remembers their APIs."""
 
     def __init__(self, listener: socket.socket, context: ssl.SSLContext | None) -> None:
         self.port = listener.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The client's half of a fetch session: what is said, and what is left out."""
+"""The client's half of a fetch session: which partitions a request names, and which it leaves out."""
 
 from tidelog.client.fetch.fetch_session import MAX_EPOCH, FetchSession, Wanted
 from tidelog.model.ids import TopicPartition, Uuid

@@ -1,4 +1,5 @@
-"""read_committed: what the aborted list names is hidden, markers are never records, and the position passes both."""
+"""read_committed: transactions in the aborted list are hidden, markers are never records, and the offset passes
+both."""
 
 from tidelog.client.fetch.assigned import AssignedPartition
 from tidelog.model.ids import ZERO_UUID, TopicPartition

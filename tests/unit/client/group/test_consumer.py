@@ -64,7 +64,7 @@ def read(consumer: GroupConsumer, count: int) -> list[bytes]:
 
 
 def settle(*consumers: GroupConsumer, partitions: int = 4) -> list[bytes]:
-    """Until each partition has its one owner; with what came in between."""
+    """Poll until each partition has its one owner; return the values that came in between."""
     found: list[bytes] = []
     for _ in range(1_000):
         topic_partitions = [topic_partition for consumer in consumers for topic_partition in consumer.assignment]
@@ -94,7 +94,7 @@ def test_two_share_and_one_takes_over(client: Client, second: Client, group: str
     first = joined(client, group, "shared")
     assert len(read(first, 8)) == 8
     other = joined(second, group, "shared")
-    assert settle(first, other) == []  # what the first had read it had committed before it let go
+    assert settle(first, other) == []  # the first one committed what it had read before it gave partitions up
     assert len(first.assignment) == len(other.assignment) == 2
     members = {each.member_id: each.assignment for each in Admin(client).describe_group(group).members}
     assert members[first.group_metadata.member_id] == sorted(first.assignment)
@@ -121,7 +121,7 @@ def test_who_goes_down_with_an_error_commits_nothing(client: Client, group: str)
         read(consumer, 4)
         raise RuntimeError
     assert Admin(client).list_group_offsets(group) == {}
-    assert not Admin(client).describe_group(group).members  # but it has left
+    assert not Admin(client).describe_group(group).members  # but the member has left
 
 
 def test_a_member_that_was_not_heard_of_is_put_out_and_joins_again(client: Client, second: Client, group: str) -> None:
@@ -131,7 +131,7 @@ def test_a_member_that_was_not_heard_of_is_put_out_and_joins_again(client: Clien
     former = late.group_metadata
     other = joined(second, group, "late")
     world_of(client).clock.advance(60_000)  # longer than a session
-    assert len(read(other, 8)) == 8  # what was not committed is read again
+    assert len(read(other, 8)) == 8  # uncommitted records are read again
     with pytest.raises(ClientError, match="went on without this member") as caught:
         late.commit()
     assert caught.value.code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
@@ -147,7 +147,7 @@ def test_heartbeats_go_out_while_it_polls(client: Client, group: str) -> None:
     consumer = joined(client, group, "beating")
     read(consumer, 4)
     for _ in range(30):
-        world_of(client).clock.advance(3_000)  # two sessions, in all
+        world_of(client).clock.advance(3_000)  # two sessions in all
         consumer.poll(20)
     assert len(Admin(client).describe_group(group).members) == 1
     assert len(consumer.assignment) == 4

@@ -1,4 +1,5 @@
-"""What a member of a consumer group tells and hears: only what changed, and all of it when it may have been lost."""
+"""The heartbeats of a member of a consumer group: they carry only what changed, and everything when an answer may have
+been lost."""
 
 import pytest
 
@@ -20,7 +21,7 @@ def at(*partitions: int, topic: Uuid = TOPIC) -> list[TopicIdPartition]:
 
 
 def answer(epoch: int, *partitions: int | None) -> ConsumerGroupHeartbeatResponse:
-    """Without a partition, there is nothing new to assign; None stands for an empty assignment."""
+    """Build an answer. Without partitions it has no new assignment; None stands for an empty assignment."""
     response = ConsumerGroupHeartbeatResponse(
         throttle_time_ms=0, error_code=0, member_epoch=epoch, heartbeat_interval_ms=5_000
     )

@@ -1,4 +1,4 @@
-"""The line of one partition: what may be sent when, and which sequences it has."""
+"""The queue of one partition's batches: which batch may be sent when, and with which sequence."""
 
 import pytest
 

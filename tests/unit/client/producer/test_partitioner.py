@@ -1,4 +1,4 @@
-"""Partitions by key as every Java producer has them, and sticky ones without a key."""
+"""Partitions by key as every Java producer computes them, and sticky ones without a key."""
 
 import warnings
 
@@ -13,10 +13,10 @@ from tidelog.model.ids import ZERO_UUID
 from tidelog.sim.entropy import SimEntropy
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # it reads its schemas in a way that Python will give up
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by a deprecated function
     from kafka.partitioner.default import murmur2 as kafka_pythons_murmur2
 
-# As Apache's own Utils.murmur2 (4.3) computes them, and where its partitioner puts them among seven partitions.
+# Hashes by Apache's own Utils.murmur2 (4.3), and the partition of seven that its partitioner chooses.
 FROM_JAVA = [
     (b"", 275646681, 2),
     (b"21", -973932308, 3),

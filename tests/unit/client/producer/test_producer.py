@@ -143,13 +143,13 @@ def test_flush_raises_with_everything_that_failed_and_the_rest_is_written(client
     assert caught.value.code is ErrorCode.INVALID_RECORD
     assert [record.key for record in read_all(client, "picky")] == [b"a", b"b", b"c"]
     assert [isinstance(each, ClientError) for each in told] == [False, True, False, True, False]
-    producer.flush()  # told once
+    producer.flush()  # a failure is reported once
 
 
 def test_a_refusal_among_batches_in_flight_costs_only_its_own_batch(client: Client) -> None:
-    """The sequence of the refused batch is missing: those behind it go again under the next epoch."""
+    """The sequence of the refused batch is missing, so the batches behind it are sent again under the next epoch."""
     create(client, "gap", cleanup_policy="compact")
-    producer = Producer(client, linger_ms=10_000, batch_bytes=1)  # a batch a record
+    producer = Producer(client, linger_ms=10_000, batch_bytes=1)  # one record a batch
     for index in range(40):
         producer.send("gap", b"%d" % index, key=None if index == 7 else b"k")
     with pytest.raises(DeliveryFailed) as caught:
@@ -190,8 +190,8 @@ def test_flush_can_be_bound() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_nothing_is_lost_doubled_or_reordered_by_resets_and_kills(seed: int) -> None:
-    """Connections die at any write, the node at any moment; a record that a retry doubled, or that overtook another,
-    would show."""
+    """Connections die at any write, and the node at any moment. A record that a retry doubled, or that overtook
+    another, would show."""
     settings = NetworkSettings(reset_chance=0.01)
     nodes = NodeWorld(seed=100 + seed, network=settings)
     client = client_of(nodes, seed)

@@ -43,7 +43,7 @@ def read_all(client: Client, topic: str, isolation: Isolation = "read_uncommitte
 
 
 def values(count: int) -> list[bytes]:
-    """Nothing makes them smaller, and they differ in size."""
+    """Return values of different sizes that no codec makes smaller."""
     return [bytes((row * 37 + index * index * 11) % 251 for index in range(50 + row % 97)) for row in range(count)]
 
 
@@ -58,7 +58,7 @@ def teller(told: Told, row: int) -> Callable[[int | ClientError], None]:
 @pytest.mark.parametrize("codec", [CompressionType.NONE, CompressionType.LZ4, CompressionType.ZSTD])
 @pytest.mark.parametrize("is_idempotent", [True, False])
 def test_many_batches_that_do_not_fit(client: Client, codec: CompressionType, is_idempotent: bool) -> None:
-    """Several are in flight when the first is refused."""
+    """Several batches are in flight when the first is refused."""
     topic = f"split-{codec.name}-{is_idempotent}"
     create(client, topic)
     sent = values(1500)

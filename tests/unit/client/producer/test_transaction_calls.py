@@ -1,4 +1,4 @@
-"""Transactions are ended while their coordinator is dead: it is asked nothing, until another is in its place."""
+"""Transactions are ended while their coordinator is dead: nothing is sent to it, until another takes its place."""
 
 import pytest
 from tests.unit.client.scripted import ScriptedClient, coordinator
@@ -22,7 +22,7 @@ def versions(level: int) -> ApiVersionsResponse:
 
 @pytest.fixture
 def client() -> ScriptedClient:
-    """Of three nodes the last is gone, and was the coordinator."""
+    """Return a client of three nodes, of which the last, the coordinator, is gone."""
     client = ScriptedClient(nodes=2)
     client.answers["ApiVersions"] = [versions(2)]
     client.answers["FindCoordinator"] = [coordinator("x", DEAD), coordinator("x", ALIVE)]

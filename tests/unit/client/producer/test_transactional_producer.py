@@ -177,7 +177,7 @@ def test_one_that_takes_too_long_is_aborted_by_the_coordinator(client: Client, t
     with pytest.raises(ClientError) as caught:
         producer.commit_transaction()
     fenced = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
-    assert caught.value.code in (*fenced, ErrorCode.INVALID_TXN_STATE)  # the last is protocol 2's
+    assert caught.value.code in (*fenced, ErrorCode.INVALID_TXN_STATE)  # INVALID_TXN_STATE is protocol 2's answer
     assert visible(client, topic) == []
 
 
@@ -234,8 +234,8 @@ def test_wrong_options(client: Client) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_exactly_once_while_the_node_dies_again_and_again(protocol: int) -> None:
-    """What `commit_transaction` returned from is seen once and whole, what was aborted never; where it raised, it is
-    not known, but then it is all or nothing too."""
+    """Every transaction whose `commit_transaction` returned is seen once and whole, although the node dies in
+    between."""
     nodes = new_world(protocol)
     client = client_of(nodes)
     Admin(client).create_topic(NewTopic("eos", 2))

@@ -1,4 +1,4 @@
-"""What a two-phase commit from outside needs of the client, against a node in the simulator."""
+"""The client's calls for a two-phase commit that is decided outside of it, against a node in the simulator."""
 
 import pytest
 from tests.unit.client.simulated import COORDINATING, client_of
@@ -82,7 +82,7 @@ def test_a_read_to_the_end_does_not_wait_behind_the_last_marker(client: Client) 
     consumer.assign(dict.fromkeys(consumer.partitions("marked"), EARLIEST))
     before_ms = client.now_ms()
     assert [record.value for record in consumer.read_to_end()] == [b"x"]
-    assert client.now_ms() - before_ms < 400  # of the simulator's time
+    assert client.now_ms() - before_ms < 400  # in the simulator's time
 
 
 def test_which_topics_and_requests_there_are(client: Client) -> None:

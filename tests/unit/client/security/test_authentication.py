@@ -1,4 +1,5 @@
-"""A connection with SASL: what is sent in which order, what waits, when it begins again, and why it ends."""
+"""A connection with SASL: the order of its requests, which of them wait, when it authenticates again, and why it
+ends."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`sasl.jaas.config`: what Java's parser takes is taken, and errors never repeat what was in it."""
+"""`sasl.jaas.config`: everything that Java's parser accepts is accepted, and errors never repeat its contents."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""SCRAM by the examples of its RFCs, and against brokers that do not know the password, or want too much."""
+"""SCRAM by the examples of its RFCs, and against brokers that do not know the password, or ask for too many
+iterations."""
 
 from base64 import b64encode
 

@@ -1,4 +1,4 @@
-"""Settings by Kafka's names: what is read into what, and what is refused, without a secret in sight."""
+"""Settings by Kafka's names: how they are read, and which are refused, without showing a secret."""
 
 import pickle
 

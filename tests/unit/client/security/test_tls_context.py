@@ -1,4 +1,4 @@
-"""Files and texts in PEM become a context; what is not what it should be is told by its setting."""
+"""Files and texts in PEM become a context; one that is not valid is reported by the name of its setting."""
 
 import ssl
 from pathlib import Path

@@ -35,7 +35,7 @@ def trusting(authority: Authority = OURS, shown: tuple[str, str] | None = None, 
 
 
 class TlsBroker(Broker):
-    """The other end, with TLS between its protocol and the network."""
+    """A broker with TLS between its protocol and the network."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class TlsBroker(Broker):
         return True
 
     def agree(self) -> None:
-        """Until both sides have nothing more to say."""
+        """Exchange handshake messages until neither side has more to send."""
         self.receiver.connected()
         for _ in range(4):
             try:
@@ -97,7 +97,7 @@ class TlsBroker(Broker):
         self.connection.advance(self.clock.monotonic_ms())
 
     def read(self) -> bytes:
-        """All that has come."""
+        """Return all the bytes that have arrived."""
         pieces = []
         with suppress(ssl.SSLWantReadError):
             while True:

@@ -1,4 +1,4 @@
-"""`range` as Kafka's: runs of neighbours, topics cut at the same places, static members first."""
+"""`range` as in Kafka: runs of neighbours, the same split of every topic, static members first."""
 
 from tidelog.coordinator.group.assignors import ASSIGNORS
 from tidelog.coordinator.group.assignors.assignor import GroupSpec, MemberSpec, TopicsSpec

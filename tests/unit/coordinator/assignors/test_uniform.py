@@ -1,4 +1,4 @@
-"""`uniform` in the situations that people meet. What holds for all groups is in tests/property."""
+"""`uniform` in common situations. The rules for all groups are in tests/property."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_a_partition_that_two_members_had_stays_with_one(is_homogeneous: bool) -
 
 
 def test_different_subscriptions_are_balanced_along_a_chain() -> None:
-    """Kafka's own assignor leaves 9, 10 and 11 here: every topic for itself is balanced."""
+    """Kafka's own assignor leaves loads of 9, 10 and 11 here, because it balances each topic for itself."""
     had = {
         "a": {T1: list(range(9))},
         "b": {T1: list(range(9, 15)), T2: list(range(4))},
@@ -64,7 +64,7 @@ def test_a_member_that_must_take_more_takes_nothing_that_others_could() -> None:
 
 
 def test_no_more_moves_than_balance_needs() -> None:
-    """A topic at a time, two partitions would leave `a` for `b`, where one does."""
+    """Balancing one topic at a time would move two partitions from `a` to `b`, where one is enough."""
     had = {"a": {T1: [0, 1, 2, 3]}, "b": {}, "c": {T2: [0, 1, 2, 3]}}
     subscribed = {"a": [T1], "b": [T1, T2], "c": [T2]}
     group = GroupSpec({each: MemberSpec(subscribed[each], had[each]) for each in "abc"}, False)

@@ -1,4 +1,4 @@
-"""A bench for classic groups: a driver as small as can be, which checks the groups after every step.
+"""A bench for classic groups: a minimal driver, which checks the groups after every step.
 
 Requests are handled at once, their records replayed and logged, and answers come back as soon as they are decided.
 """
@@ -81,7 +81,7 @@ class Bench:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.entropy = SimEntropy(7)  # one for all coordinators: no two give out the same id
+        self.entropy = SimEntropy(7)  # shared by all coordinators, so that no two give out the same id
         self.shard, self.twin, self.twin_records = self.new_shard(), self.new_shard(), 0
         self.shard.note = self.notes.append
 
@@ -99,12 +99,12 @@ class Bench:
             self.waiting[id(request)] = ticket
         else:
             ticket.response = result.response
-            encode(result.response, version)  # what is answered can be written in the version that was asked for
+            encode(result.response, version)  # the answer has to encode in the version that was asked for
         self._decided(result)
         return ticket
 
     def advance(self, by_ms: int) -> None:
-        """Whatever becomes due on the way happens at its time."""
+        """Advance the clock; each timer that becomes due fires at its own time."""
         end_ms = self.now_ms + by_ms
         while self.shard.timers.deadline is not None and self.shard.timers.deadline <= end_ms:
             self.now_ms = max(self.now_ms, self.shard.timers.deadline)
@@ -113,7 +113,7 @@ class Bench:
         self.now_ms = end_ms
 
     def reload(self, **settings: str) -> None:
-        """Another broker takes over: what was not written is gone, and who waits has to ask there."""
+        """Let another broker take over: what was not written is gone, and waiting requests are not answered."""
         self.settings |= settings
         self.waiting.clear()
         self.shard = self.replayed()
@@ -150,7 +150,7 @@ class Bench:
             self.waiting.pop(id(request)).response = response
         self.validate_state()
 
-    # What clients send
+    # Requests of clients
 
     def join(
         self,
@@ -180,7 +180,7 @@ class Bench:
         return self.send(message, version, client_id, client_host)
 
     def join_with_id(self, **options: Any) -> tuple[str, Ticket]:
-        """As a client of today: asks for an id, and joins with it."""
+        """Join as a present-day client: ask for a member id, and join with it."""
         member_id = self.join(**options).member_id
         return member_id, self.join(member_id, **options)
 
@@ -224,7 +224,7 @@ class Bench:
         return [ErrorCode(each.error_code) for each in ticket.response.members]
 
     def stable(self, count: int, **options: Any) -> list[str]:
-        """A new group with this many members, the first of which leads, all assigned: each its own id."""
+        """Make a new group with this many members, of which the first leads; assign each its own id."""
         joined = [self.join_with_id(**options) for _ in range(count)]
         self.advance(2 * DELAY_MS)
         return self.sync_all([member_id for member_id, _ in joined])
@@ -240,7 +240,7 @@ class Bench:
         assert self.state == "Stable"
         return members
 
-    # What must be so after every step
+    # Invariants after every step
 
     def validate_state(self) -> None:
         for message, _ in self.log[self.twin_records :]:
@@ -288,7 +288,7 @@ def _validate_members(group: ClassicGroup) -> None:
 
 
 def _validate_written(group: ClassicGroup) -> None:
-    """A stable group is one that a new coordinator would find as it is."""
+    """Check that a new coordinator would find a stable group as it is."""
     if group.state is ClassicState.STABLE:
         assert group.committed is not None
         written = {each.member_id: each.assignment for each in group.committed.members}
@@ -298,13 +298,13 @@ def _validate_written(group: ClassicGroup) -> None:
 
 
 def _validate_timers(group: ClassicGroup) -> int:
-    """How many are set for it."""
+    """Check the timers of a group; return how many are set."""
     sessions = 0
     for member_id in [*group.members, *group.pending_join]:
         has_session = (SESSION, group.group_id, member_id) in group.timers
         sessions += has_session
         member = group.members.get(member_id)
-        # Who waits may have none; it gets one with the answer.
+        # A member that waits may have no session timer; it gets one with the answer.
         assert has_session or (member is not None and member.has_satisfied_heartbeat)
     is_set = {kind: (kind, group.group_id) in group.timers for kind in (JOIN, SYNC, LOADED)}
     assert is_set[JOIN] == (group.state is ClassicState.PREPARING_REBALANCE)

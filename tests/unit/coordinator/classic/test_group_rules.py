@@ -1,4 +1,4 @@
-"""What a classic group answers about itself: offsets, expiry, deletion, description."""
+"""The rules of a classic group for offsets, expiry, deletion and description."""
 
 import pytest
 from tests.unit.coordinator.classic.bench import DELAY_MS, SESSION_MS, Bench, subscription
@@ -67,7 +67,7 @@ def test_static_members_are_fenced_by_a_newer_one() -> None:
 
 
 def test_commits_in_a_rebalance() -> None:
-    """Until everyone has joined members may still hand in what they have done; then they have to sync first."""
+    """Members may commit while others are still joining; once all have joined, they have to sync first."""
     bench = Bench()
     leader, follower = bench.stable(2)
     bench.join(leader)

@@ -1,4 +1,4 @@
-"""Who may join a classic group, and what it is told."""
+"""Which members may join a classic group, and how each is answered."""
 
 import pytest
 from tests.unit.coordinator.classic.bench import DELAY_MS, GROUP, RANGE, REBALANCE_MS, SESSION_MS, Bench, subscription
@@ -189,7 +189,7 @@ def test_a_full_group_takes_nobody_in() -> None:
     refused = bench.join()
     assert (refused.code, refused.member_id) == (ErrorCode.GROUP_MAX_SIZE_REACHED, "")
     assert bench.join(instance="i").code is ErrorCode.GROUP_MAX_SIZE_REACHED
-    # Its own members may come back.
+    # Members of the full group may rejoin.
     assert bench.join(members[0]).is_pending
     assert bench.join(members[1]).code is ErrorCode.NONE
 
@@ -200,7 +200,7 @@ def test_those_who_have_joined_count_while_a_group_prepares() -> None:
     member_id, second = bench.join_with_id()
     assert bench.join().code is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert bench.join(version=0).code is ErrorCode.GROUP_MAX_SIZE_REACHED
-    # Who waits already may ask again.
+    # A member that waits already may ask again.
     again = bench.join(member_id)
     assert second.code is ErrorCode.REBALANCE_IN_PROGRESS
     bench.advance(2 * DELAY_MS)
@@ -214,7 +214,7 @@ def test_the_last_to_rejoin_are_too_many() -> None:
     bench.advance(0)
     assert bench.state == "PreparingRebalance"
     tickets = [bench.join(member) for member in members]
-    # They are not waited for, once they are out.
+    # The group does not wait for members that it has removed.
     assert [ticket.code for ticket in tickets] == [
         ErrorCode.NONE,
         ErrorCode.NONE,

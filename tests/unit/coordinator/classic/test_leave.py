@@ -122,7 +122,7 @@ def test_one_that_waits_for_its_assignment_is_told() -> None:
 
 
 def test_the_last_one_leaves_a_rebalance_that_others_are_about_to_join() -> None:
-    """There is nobody left whose protocols a newcomer has to share."""
+    """No member is left whose protocols a newcomer would have to share."""
     bench = Bench()
     (member,) = bench.stable(1)
     bench.join(member)

@@ -1,4 +1,4 @@
-"""The classic requests of groups that are of another kind: they are handed on, refused, or take an empty one over."""
+"""Classic requests to groups of another type: they are handed on, refused, or take over an empty group."""
 
 from dataclasses import dataclass
 from typing import Any, cast

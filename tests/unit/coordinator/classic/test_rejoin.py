@@ -1,4 +1,4 @@
-"""JoinGroup of members, in every state, and the rebalance that it may bring."""
+"""JoinGroup of members, in every state, and the rebalance that it may start."""
 
 from tests.unit.coordinator.classic.bench import DELAY_MS, REBALANCE_MS, SESSION_MS, Bench, subscription
 
@@ -128,7 +128,7 @@ def test_every_rebalance_is_a_generation() -> None:
 
 
 def test_cooperative_members_come_back_to_hand_over() -> None:
-    """The second rebalance of a cooperative assignor: a follower says anew what it owns."""
+    """A follower reports anew which partitions it owns, in the second rebalance of a cooperative assignor."""
     bench = Bench()
     sticky = (("cooperative-sticky", subscription("t", version=1)),)
     (first, _) = bench.join_with_id(protocols=sticky)

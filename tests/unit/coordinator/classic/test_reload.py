@@ -1,4 +1,4 @@
-"""What a classic group is after its coordinator was loaded anew, and when it is deleted."""
+"""A classic group after its coordinator was loaded anew, and the deletion of one."""
 
 import pytest
 from tests.unit.coordinator.classic.bench import DELAY_MS, GROUP, RANGE, SESSION_MS, WALL_MS, Bench
@@ -71,7 +71,7 @@ def test_a_rebalance_that_was_not_finished_begins_anew() -> None:
     assert bench.state == "CompletingRebalance"
     bench.reload()
     assert (bench.state, bench.group.generation) == ("Stable", 1)
-    # The members believe in a generation that was never written, and find their way.
+    # The members are in a generation that was never written, and learn so from the errors.
     assert bench.heartbeat(leader, 2) is ErrorCode.ILLEGAL_GENERATION
     assert bench.sync(follower, 2).code is ErrorCode.ILLEGAL_GENERATION
     tickets = [bench.join(leader), bench.join(follower)]

@@ -1,4 +1,4 @@
-"""Heartbeats, and what becomes of those who are not heard of."""
+"""Heartbeats, and the expiry of members that send none."""
 
 from typing import Any
 
@@ -127,7 +127,7 @@ def test_a_member_that_dies_in_a_rebalance_is_not_waited_for() -> None:
 
 
 def test_a_new_member_does_not_wait_forever() -> None:
-    """It has no id to send heartbeats with, and may be gone."""
+    """A member without an id can not send heartbeats, and may be gone."""
     bench = Bench()
     options: dict[str, Any] = {"rebalance_ms": 2 * NEW_MEMBER_JOIN_TIMEOUT_MS, "session_ms": 1_000_000}
     leader = bench.stable(1, **options)[0]
@@ -189,7 +189,7 @@ def test_a_timeout_of_nothing_is_no_busy_loop() -> None:
 
 
 def test_max_poll_interval_is_the_rebalance_timeout() -> None:
-    """A consumer that is busy for longer sends heartbeats all the time, and is out all the same."""
+    """A consumer that is busy for longer is removed, although it sends heartbeats all the time."""
     bench = Bench()
     busy, other = bench.stable(2)
     ticket = bench.join(other, protocols=(("range", b"new"),))

@@ -1,4 +1,4 @@
-"""Static members: a group.instance.id keeps its place when its process comes back under a new member id."""
+"""Static members: a group.instance.id keeps its assignment when its process comes back under a new member id."""
 
 import pytest
 from tests.unit.coordinator.classic.bench import DELAY_MS, RANGE, REBALANCE_MS, SESSION_MS, Bench, Ticket, subscription
@@ -90,7 +90,7 @@ def test_an_older_leader_takes_itself_for_a_follower(version: int) -> None:
     assert response.members == []
     assert not response.skip_assignment
     assert bench.group.leader == response.member_id
-    # As the leader it may still bring about a rebalance.
+    # As the leader it may still start a rebalance.
     assert bench.join(response.member_id, instance="leader", version=version).is_pending
 
 
@@ -222,7 +222,7 @@ def test_one_that_is_not_back_in_time_is_out() -> None:
     bench.heartbeat(leader, 1, "leader")
     bench.advance(1)
     assert bench.group.static_members == {"leader": leader}
-    # Whoever comes with that instance id now is new.
+    # A member that joins with that instance id now is new.
     back = bench.join(instance="follower")
     assert back.is_pending
     bench.join(leader, instance="leader")

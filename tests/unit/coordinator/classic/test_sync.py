@@ -1,4 +1,4 @@
-"""SyncGroup: the leader's assignment, and who gets it when."""
+"""SyncGroup: the leader's assignment, and when each member gets its part."""
 
 import pytest
 from tests.unit.coordinator.classic.bench import DELAY_MS, GROUP, RANGE, REBALANCE_MS, SESSION_MS, Bench
@@ -35,7 +35,8 @@ def test_a_follower_that_comes_later_gets_its_part_at_once() -> None:
 
 
 def test_who_asks_for_its_part_is_alive() -> None:
-    """Kafka 4 gives it up all the same, if it has sent no heartbeat since the group was loaded."""
+    """SyncGroup counts as a heartbeat. Kafka 4 removes the member all the same, if it has sent no heartbeat since the
+    group was loaded."""
     bench = Bench()
     leader, follower = bench.stable(2)
     bench.reload()
@@ -68,7 +69,7 @@ def test_the_assignment_is_the_record_of_the_group() -> None:
             assignment=assignment,
         )
 
-    # Who was left out has nothing; who is no member is not there.
+    # A member that was left out gets an empty assignment; an unknown member is dropped.
     assert value.members == [stored(leader, b"L"), stored(follower, b"")]
     assert bench.group.committed == value
 
@@ -186,7 +187,7 @@ def test_nobody_is_out_when_all_have_synced() -> None:
 
 
 def test_a_follower_that_waits_long_has_a_session_afterwards() -> None:
-    """Its session runs out while it waits for the leader, which counts for nothing."""
+    """The session time that passes while a follower waits for the leader does not count."""
     bench, (leader, follower) = completing()
     waiting = bench.sync(follower, 1)
     for _ in range(3):

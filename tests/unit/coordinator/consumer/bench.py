@@ -1,6 +1,6 @@
-"""A bench for consumer groups: a driver as small as can be, which checks the group after every step.
+"""A bench for consumer groups: a minimal driver, which checks the group after every step.
 
-Requests are handled at once; their records go through their bytes, are logged and replayed.
+Requests are handled at once; their records are encoded, decoded, logged and replayed.
 """
 
 from collections.abc import Generator, Iterator
@@ -38,19 +38,19 @@ GROUP = "g"
 WALL_MS = 1_700_000_000_000
 SESSION_MS = 45_000
 REBALANCE_MS = 30_000
-# Unless a test is about the interval: every change of the group is assigned at once.
+# Every change of the group is assigned at once, unless a test is about the interval.
 AT_ONCE = {"group.consumer.assignment.interval.ms": "0"}
 
 _HANDLE: dict[type, Any] = {**classic.HANDLE, **consumer.HANDLE}
 _REPLAY: dict[type, Any] = {**classic.REPLAY, **consumer.REPLAY}
 _ON_TIMER: dict[str, Any] = {**classic.ON_TIMER, **consumer.ON_TIMER}
 
-Plain = dict[str, list[int]]  # topic names, partitions
+Plain = dict[str, list[int]]  # partitions by topic name
 
 
 @dataclass(eq=False)
 class Client:
-    """A consumer as Apache's is: it says what changed, and what it owns when it owns something else than before."""
+    """A consumer like Apache's: it sends what changed, and the partitions that it owns when they changed."""
 
     bench: "Bench"
     member_id: str
@@ -63,14 +63,14 @@ class Client:
 
     @property
     def assignment(self) -> Plain:
-        """Of the topics that there are."""
+        """The client's assignment by topic name, without topics that do not exist any more."""
         return self.bench.plain(self.told)
 
     def join(self, **changes: Any) -> ErrorCode:
         return self.beat(**self.joining() | changes)
 
     def joining(self) -> dict[str, Any]:
-        """What it says when it begins anew."""
+        """Forget the epoch and the assignment; return the fields of a joining heartbeat."""
         self.epoch, self.told = 0, {}
         return {
             "rebalance_timeout_ms": REBALANCE_MS,
@@ -99,7 +99,7 @@ class Client:
         return ErrorCode.NONE
 
     def report(self, **changes: Any) -> ErrorCode:
-        """It has done what it was told, and says so."""
+        """Send a heartbeat that reports the assignment as owned."""
         return self.beat(topic_partitions=self.bench.wire(self.assignment), **changes)
 
     def leave(self, epoch: int = -1) -> ErrorCode:
@@ -192,7 +192,7 @@ class Bench:
         return Client(self, member_id, topics or ("t",), **fields)
 
     def joined(self, *member_ids: str, rounds: int = 4) -> list[Client]:
-        """Members of one group that all subscribe to `t` and are done with it."""
+        """Return settled members of one group that all subscribe to `t`."""
         clients = [self.client(member_id) for member_id in member_ids]
         for client in clients:
             assert client.join() is ErrorCode.NONE
@@ -215,18 +215,18 @@ class Bench:
         return described
 
     def send(self, message: Any, version: int, client_id: str = "c", client_host: str = "/10.0.0.1") -> Any:
-        """The response; None: it waits, and will be among `answers`."""
+        """Send a request and return its response. None while it waits; its response will be among `answers`."""
         return self.ask(CoordinatorRequest(message, version, self.wall_ms, client_id, client_host))
 
     def ask(self, request: CoordinatorRequest) -> Any:
         result = self._run(_HANDLE[type(request.message)](self.shard, self.now_ms, request))
         if result.response is PENDING:
             return None
-        encode(result.response, request.api_version)  # it can be written in the version that was asked for
+        encode(result.response, request.api_version)  # the answer has to encode in the version that was asked for
         return result.response
 
     def advance(self, by_ms: int) -> None:
-        """Whatever becomes due on the way happens at its time."""
+        """Advance the clock; each timer that becomes due fires at its own time."""
         end_ms = self.now_ms + by_ms
         while self.shard.timers.deadline is not None and self.shard.timers.deadline <= end_ms:
             self.now_ms = max(self.now_ms, self.shard.timers.deadline)
@@ -234,12 +234,12 @@ class Bench:
         self.now_ms = end_ms
 
     def fire(self) -> None:
-        """The next timer that is due."""
+        """Fire the next timer that is due."""
         key: Any = self.shard.timers.pop_due(self.now_ms)
         self._run(_ON_TIMER[key[0]](self.shard, self.now_ms, self.wall_ms, key))
 
     def tick(self) -> None:
-        """What is due already, as the next turn of the loop finds it."""
+        """Fire the timers that are due already, as the next turn of the loop does."""
         self.advance(0)
 
     def _run(self, work: Result | Generator[None, None, Result]) -> Result:
@@ -259,7 +259,7 @@ class Bench:
         self.check()
         return work
 
-    # What it has come to
+    # Results
 
     @property
     def group(self) -> ConsumerGroup:
@@ -280,7 +280,7 @@ class Bench:
         return self.plain({topic_id: list(ids) for topic_id, ids in self.group.target[member_id].items()})
 
     def taken(self, count: int) -> list[str]:
-        """The last records, by the names of their keys and - for tombstones."""
+        """Return the last records by the names of their keys, with a - before tombstones."""
         return [("" if kv.value is not None else "-") + type(kv.key).__name__ for kv, _ in self.log[-count:]]
 
     def check(self) -> None:
@@ -293,11 +293,11 @@ class Bench:
                 self.assigned_before.pop(group.group_id, None)
 
     def remove_group(self) -> None:
-        """As an admin, or the expiry of its offsets does."""
+        """Remove the group, as an admin or the expiry of its offsets does."""
         self._run(Result(self.group.tombstones(), None))
 
     def validate_state(self) -> None:
-        """The durable state is what the log says."""
+        """Check that the durable state is what the log says."""
         twin = self.replayed()
         assert printed(twin) == printed(self.shard)
 
@@ -308,7 +308,7 @@ class Bench:
         return twin
 
     def reload(self) -> None:
-        """Another broker takes the groups over."""
+        """Let another broker take the groups over."""
         self.shard = self.replayed()
         classic.activate(self.shard, self.now_ms)
         consumer.activate(self.shard, self.now_ms)

@@ -46,7 +46,7 @@ class ClassicClient:
     owned: Plain = field(default_factory=dict)
 
     def join(self, version: int = 9, **fields: Any) -> ErrorCode:
-        """It takes the id that it is given, and joins with it."""
+        """Join, with the id that the answer gives if there is none yet."""
         response = self.ask_to_join(version, **fields)
         if response is not None and response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = response.member_id
@@ -114,7 +114,7 @@ class ClassicClient:
         )
 
     def follow(self) -> None:
-        """One round of a consumer's loop: a heartbeat, and a rejoin if it is told to."""
+        """Run one round of a consumer's loop: a heartbeat, and a rejoin if it is told to."""
         if self.beat() is ErrorCode.REBALANCE_IN_PROGRESS:
             assert self.join() is ErrorCode.NONE
             self.sync()

@@ -1,4 +1,4 @@
-"""Members whose requests come in line with others: some are answered at once, others when their crowd is."""
+"""Members whose requests come in line with others: some are answered at once, others together with their crowd."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +37,7 @@ class Line:
         return request
 
     def tick(self) -> None:
-        """The next turn, and who hears of it."""
+        """Run the next turn, and take the answers that it gives."""
         self.bench.tick()
         self.take_answers()
 
@@ -48,7 +48,7 @@ class Line:
             self._hear(request, response)
 
     def _hear(self, request: CoordinatorRequest, response: ConsumerGroupHeartbeatResponse) -> None:
-        """Only who waits, and so nobody twice."""
+        """Hand the answer to the client that waits for it; a second answer to the same request fails."""
         client = self.waiting.pop(request)
         self.heard[request] = response
         client.hear(response)

@@ -12,7 +12,7 @@ from tidelog.protocol.messages.leave_group import LeaveGroupRequest, MemberIdent
 
 
 def mixed(partitions: int = 4, **settings: str) -> tuple[Bench, Client, ClassicClient]:
-    """A member of the consumer protocol, and a classic one that has joined it."""
+    """Return a bench with a member of the consumer protocol, and a classic one that has joined its group."""
     bench = Bench({name.replace("_", "."): value for name, value in settings.items()})
     bench.topic("t", partitions)
     (new,) = bench.joined("new")

@@ -1,4 +1,4 @@
-"""Who may commit and fetch offsets of a consumer group."""
+"""Which members and clients may commit and fetch offsets of a consumer group."""
 
 import pytest
 from tests.unit.coordinator.consumer.bench import GROUP, REBALANCE_MS, Bench, Client

@@ -66,7 +66,7 @@ def test_who_is_not_in_line_does_not_wait() -> None:
 
 
 def test_one_that_has_nothing_to_wait_for_does_not() -> None:
-    """The target is not due: the group has not changed, or has been assigned just now."""
+    """A request is answered at once when no target is due: the group has not changed, or has just been assigned."""
     crowd = Crowd(4, 2, settings={"group.consumer.assignment.interval.ms": "1000"})
     first, second = crowd.clients
     crowd.bench.settle(*crowd.bench.joined("m000"))
@@ -78,7 +78,7 @@ def test_one_that_has_nothing_to_wait_for_does_not() -> None:
 
 
 def test_what_an_earlier_one_gives_back_a_later_one_gets() -> None:
-    """As if they had come one after the other."""
+    """The requests of a line are answered as if they had come one after the other."""
     crowd = Crowd(4, 2)
     first, second = crowd.clients
     crowd.bench.settle(*crowd.bench.joined("m000"))
@@ -116,7 +116,7 @@ def test_what_an_earlier_one_has_still_to_give_back_nobody_gets() -> None:
 
 
 def test_one_that_waits_twice_is_answered_twice() -> None:
-    """A client that has lost its connection sends again: both are answered alike."""
+    """A client that lost its connection sends its request again, and both are answered alike."""
     crowd = Crowd(4, 2)
     first, second = crowd.clients
     requests = [crowd.join(first), crowd.join(second), crowd.join(first)]
@@ -154,7 +154,7 @@ def test_those_who_come_while_others_are_answered_are_the_next_crowd() -> None:
     late = crowd.bench.client("late")
     for client in crowd.clients:
         crowd.join(client)
-    for _ in range(2):  # the target, and the first answers
+    for _ in range(2):  # computes the target, then gives the first answers
         crowd.bench.fire()
     crowd.take_answers()
     assert len(crowd.waiting) == 1
@@ -207,7 +207,7 @@ def test_a_group_that_is_gone_is_not_found() -> None:
 
 
 def test_a_static_member_that_left_for_a_while_stays_away() -> None:
-    """Its join, answered late, does not bring it back."""
+    """The late answer to its join does not bring it back."""
     crowd = Crowd(4, 0)
     member = crowd.bench.client("a", instance_id="i")
     request = crowd.join(member)
@@ -234,7 +234,7 @@ def test_an_older_epoch_is_fenced_when_the_member_has_gone_on() -> None:
     crowd = Crowd(4, 0)
     first, second = crowd.bench.joined("m000", "m001")
     crowd.join(crowd.bench.client("m002"))
-    late = crowd.beat(first)  # it does not say what it owns
+    late = crowd.beat(first)  # it does not report the partitions that it owns
     for member in (second, first):
         crowd.beat(member, is_in_line=False, topic_partitions=crowd.bench.wire(member.assignment))
     assert first.epoch > late.message.member_epoch
@@ -286,7 +286,7 @@ def test_what_it_no_longer_subscribes_to_goes_at_once_also_from_one_that_has_sti
     assert sorted(first.state.pending_revocation[crowd.bench.topic_id("t")]) == [0, 1, 2, 3]
 
 
-# What the log does not take
+# Records that the log refuses
 
 
 def test_a_target_that_is_too_large_is_refused_to_all() -> None:
@@ -311,7 +311,7 @@ def test_a_target_that_the_log_refused_is_refused_to_all() -> None:
 
 
 def test_records_that_may_not_fit_together_do_not_wait() -> None:
-    """Otherwise it would wait for an answer although it never became a member."""
+    """Such a request is answered at once; otherwise its client would wait, although it never became a member."""
     crowd = Crowd(4, 1)
     crowd.bench.shard.max_record_bytes = 2_000
     client = crowd.bench.client("m" * 600)

@@ -1,4 +1,4 @@
-"""How a group is shown, and how its records are read, be they from a log that was compacted or by another release."""
+"""The description of a group, and the replay of its records from a compacted log or another release."""
 
 import pytest
 from tests.unit.coordinator.consumer.bench import GROUP, Bench, replay

@@ -1,4 +1,4 @@
-"""Members that fall silent or do not do in time what they have to."""
+"""Members that fall silent, or do not give up partitions in time."""
 
 from tests.unit.coordinator.consumer.bench import REBALANCE_MS, SESSION_MS, Bench, Client
 

@@ -1,4 +1,4 @@
-"""Joining, reporting and staying: epochs, records, and what the answers say."""
+"""Joining, reporting and staying: epochs, records and answers."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def test_the_second_member_waits_for_the_first_to_give_back() -> None:
     b.join()
     assert (b.epoch, b.assignment, b.state.state) == (3, {}, MemberState.UNRELEASED_PARTITIONS)
     assert bench.group.state_name == "Reconciling"
-    a.beat()  # it learns what to keep, and has not given anything back yet
+    a.beat()  # it learns what to keep, and has revoked nothing yet
     assert (a.epoch, a.assignment, a.state.state) == (2, {"t": [0, 1, 2]}, MemberState.UNREVOKED_PARTITIONS)
     b.beat()
     assert b.assignment == {}

@@ -1,4 +1,5 @@
-"""A group changes its protocol while it lives: up with its first consumer-protocol member, down with its last."""
+"""A group changes its protocol while it lives: it is upgraded with its first consumer-protocol member, and downgraded
+with its last."""
 
 from typing import Any
 
@@ -15,7 +16,7 @@ AT_ONCE = {"group.initial.rebalance.delay.ms": "0"}
 
 
 def classic_group(topics: int = 4, **settings: str) -> tuple[Bench, ClassicClient]:
-    """One classic member that has everything."""
+    """Return a bench with a classic group of one member that has all partitions."""
     bench = Bench(AT_ONCE | {name.replace("_", "."): value for name, value in settings.items()})
     bench.topic("t", topics)
     client = ClassicClient(bench)
@@ -262,7 +263,7 @@ def test_the_last_static_member_moves_down_with_another_subscription() -> None:
     bench.validate_state()
 
 
-# A crash between going down and the rebalance that follows it
+# A crash between the downgrade and the rebalance that follows it
 
 
 def test_partitions_that_nobody_owns_after_a_load_are_handed_out() -> None:
@@ -274,7 +275,7 @@ def test_partitions_that_nobody_owns_after_a_load_are_handed_out() -> None:
     new.leave()
     states = [bench.classic_group.state]
     bench.reload()
-    states.append(bench.classic_group.state)  # stable: the rebalance was not written down
+    states.append(bench.classic_group.state)  # stable: the rebalance was not in the log
     bench.tick()
     states.append(bench.classic_group.state)
     assert states == [ClassicState.PREPARING_REBALANCE, ClassicState.STABLE, ClassicState.PREPARING_REBALANCE]

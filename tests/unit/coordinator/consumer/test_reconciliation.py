@@ -17,7 +17,7 @@ EPOCH = 10
 
 
 class Scene:
-    """A member that reads `t` and `u`, in epoch 10; the target is of epoch 11 unless it says otherwise."""
+    """A member that reads `t` and `u`, in epoch 10. The target has epoch 11 unless a test says otherwise."""
 
     def __init__(self) -> None:
         self.bench = Bench()
@@ -36,7 +36,7 @@ class Scene:
         has_subscription_changed: bool = False,
         **fields: Any,
     ) -> Member:
-        """`others` are partitions of `t` that other members own."""
+        """Reconcile the member once and return its new state. `others` are partitions of `t` that other members own."""
         before = Member(
             "a",
             EPOCH,
@@ -140,7 +140,7 @@ def test_unrevoked_to_unreleased() -> None:
 
 
 def test_what_was_given_back_may_come_back() -> None:
-    """It is the member's own until now, so nobody else can have it."""
+    """The partition was the member's own until now, so no other member can have it."""
     scene = Scene()
     after = scene.step(UNREVOKED, {"t": {2: 9}}, {"t": [1, 2]}, pending={"t": {1: 9}}, owned={"t": [2]})
     scene.has(after, STABLE, 11, {"t": {1: 11, 2: 9}})

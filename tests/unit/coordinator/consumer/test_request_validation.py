@@ -1,4 +1,4 @@
-"""What a heartbeat may not say."""
+"""Heartbeats that are refused as invalid."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Static members: they leave for a while, keep what they have, and come back with another id."""
+"""Static members: they leave for a while, keep their partitions, and come back with another id."""
 
 from tests.unit.coordinator.consumer.bench import SESSION_MS, Bench, Client
 
@@ -129,7 +129,7 @@ def test_leaving_for_good_frees_everything_at_once() -> None:
 
 
 def test_leaving_in_the_middle_of_giving_back() -> None:
-    """What it had still to give back is free; its rebalance timeout no longer counts."""
+    """The partitions that the member had still to revoke are free, and its rebalance timeout no longer counts."""
     bench = Bench()
     bench.topic("t", 4)
     first, other = static(bench, "a"), bench.client("b")

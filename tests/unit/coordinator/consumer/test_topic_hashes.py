@@ -1,4 +1,4 @@
-"""The hash of a group's topics: golden values are those of Kafka 4.3.1 with its own hash library."""
+"""The hash of a group's topics: the golden values are those of Kafka 4.3.1 with its own hash library."""
 
 import pytest
 from tests.unit.coordinator.consumer.bench import Bench
@@ -95,7 +95,7 @@ def test_what_changed_is_hashed_anew() -> None:
 
 @pytest.mark.parametrize("names", [{"a": None}, {"a": None, "x": None, "y": None, "z": None}])
 def test_hashes_of_changed_topics_are_forgotten_and_the_others_kept(names: dict[str, None]) -> None:
-    """Whichever are more, the names or the hashes."""
+    """This holds whether there are more names or more hashes."""
     hashes = TopicHashes({"a": 1, "b": 2, "c": 3})
     hashes.forget(names)
     assert hashes.by_name == {"b": 2, "c": 3}

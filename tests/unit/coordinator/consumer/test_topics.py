@@ -1,4 +1,4 @@
-"""Topics come, grow and go; the target assignment follows, as often as it may."""
+"""Topics are created, grow and are deleted; the target assignment follows, as often as the interval allows."""
 
 import pytest
 from tests.unit.coordinator.consumer.bench import GROUP, Bench

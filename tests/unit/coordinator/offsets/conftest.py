@@ -25,7 +25,7 @@ def at() -> Coordinated:
 def classic_group(
     at: Coordinated, state: ClassicState, group_id: str = "g", *, instance: str | None = None
 ) -> ClassicGroup:
-    """Generation 3, with one member, `m` (none in state Empty)."""
+    """Add a classic group in generation 3 with one member, `m` (none in state Empty)."""
     group = ClassicGroup(group_id, at.shard.timers, at.wall_ms, generation=3)
     if state is not ClassicState.EMPTY:
         group.add(Member("m", instance, "client", "/host", 60_000, 10_000, "consumer", (("range", b""),)))
@@ -38,7 +38,7 @@ def classic_group(
 
 @dataclass
 class OtherGroup:
-    """A group that does as it is told: what another protocol's group says is another part's affair."""
+    """A group whose answers the test sets: the rules of other protocols' groups are tested elsewhere."""
 
     group_id: str = "g"
     type: GroupType = GroupType.CONSUMER
@@ -48,8 +48,8 @@ class OtherGroup:
     refusal: ErrorCode | None = None
     not_assigned: tuple[tuple[Uuid, int], ...] = ()
     subscribed: tuple[str, ...] = ()
-    base_ms: int | None = -1  # -1: the commit's
-    asked: tuple[Any, ...] = ()  # in its last validation
+    base_ms: int | None = -1  # -1: the time of the commit
+    asked: tuple[Any, ...] = ()  # the arguments of its last validation
     heard_of: tuple[int, str] | None = None
 
     def validate_offset_commit(

@@ -1,4 +1,4 @@
-"""ListGroups, DescribeGroups, DeleteGroups; and groups of protocols that are not coordinated here."""
+"""ListGroups, DescribeGroups, DeleteGroups; and groups of protocols that this coordinator does not serve."""
 
 from typing import Any
 
@@ -140,7 +140,7 @@ def test_one_with_members_stays(at: Coordinated, state: ClassicState) -> None:
     assert len(at.log) == before
 
 
-# Groups that are not coordinated here
+# Groups of protocols that this coordinator does not serve
 
 
 def test_they_are_listed_and_belong_to_nobody_else(at: Coordinated) -> None:
@@ -189,7 +189,7 @@ def test_an_empty_one_is_deleted_whole(at: Coordinated) -> None:
 
 
 def test_a_share_group_with_delivery_state_is_not(at: Coordinated) -> None:
-    """The state lies with another coordinator, and would be found by the next group of this name."""
+    """The delivery state lies with another coordinator, and the next group of this name would find it."""
     share_group(at)
     state = ShareGroupStatePartitionMetadataValue(initializing_topics=[], initialized_topics=[], deleting_topics=[])
     replay(at, ShareGroupStatePartitionMetadataKey(group_id="s"), state)
@@ -197,7 +197,7 @@ def test_a_share_group_with_delivery_state_is_not(at: Coordinated) -> None:
 
 
 def test_offsets_that_come_before_their_groups_record(at: Coordinated) -> None:
-    """A log that was compacted has them in any order."""
+    """A compacted log may have them in any order."""
     commit(at, "s", {A0: 1})
     assert listed(at, types=["classic"]) == ["s"]
     streams_group(at)

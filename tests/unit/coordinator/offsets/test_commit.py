@@ -1,4 +1,4 @@
-"""OffsetCommit: who may, what is written, and what each partition is answered."""
+"""OffsetCommit: which clients may commit, what is written, and the answer for each partition."""
 
 from typing import Any
 
@@ -127,7 +127,7 @@ def test_who_commits_is_alive(at: Coordinated) -> None:
 
 
 def test_one_partition_that_the_member_may_not_commit_refuses_them_all(at: Coordinated) -> None:
-    """Kafka's way, also for those that would have been told of their metadata."""
+    """Kafka does so, too, also for partitions whose metadata would have been refused."""
     at.shard.groups["g"] = OtherGroup(not_assigned=((topic_id("b"), 1),))
     stale = ErrorCode.STALE_MEMBER_EPOCH
     assert commit(at, "g", {A0: 1, ("b", 1): 1, ("c", 0): 1}, member_id="m", generation_id_or_member_epoch=5) == {
@@ -140,7 +140,7 @@ def test_one_partition_that_the_member_may_not_commit_refuses_them_all(at: Coord
 
 
 def test_more_than_a_batch_can_hold_is_refused_whole() -> None:
-    """And just as much as it can is not: where a guess is in doubt the bytes are counted."""
+    """A commit that just fits is accepted: where the estimate is in doubt, the bytes are counted."""
     name = "ä" * 100
     at = Coordinated({name: 40}, max_record_bytes=4_000)
     few = {(name, partition): 1 for partition in range(8)}

@@ -1,4 +1,4 @@
-"""Offsets that nobody touches any more, and those of topics that are gone."""
+"""The expiry of offsets that nobody uses any more, and of those of deleted topics."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -98,7 +98,7 @@ def test_what_is_staged_does_not_expire_nor_what_it_will_replace(at: Coordinated
 
 
 def test_an_empty_group_without_offsets_goes_but_a_share_group(at: Coordinated) -> None:
-    """A share group's positions lie elsewhere."""
+    """A share group's positions lie elsewhere, so it is kept."""
     classic_group(at, ClassicState.EMPTY)
     key = ShareGroupMetadataKey(group_id="s")
     at.machine.replay(KeyValue(key, ShareGroupMetadataValue(epoch=1, metadata_hash=0)))
@@ -125,7 +125,7 @@ def test_a_round_gives_the_turn_back(at: Coordinated, monkeypatch: pytest.Monkey
     assert len(list(steps)) == 2  # type: ignore[arg-type]
 
 
-# Topics that are gone
+# Deleted topics
 
 
 def test_the_offsets_of_a_deleted_topic_go_with_it(at: Coordinated) -> None:
@@ -162,7 +162,8 @@ def test_offsets_without_a_topic_id_go_by_name_and_staged_ones_too(at: Coordinat
 
 
 def test_thousands_of_deleted_topics_are_looked_for_where_offsets_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not each of them in each group; the turn is given back on the way."""
+    """A deleted topic is looked for only in the groups that have offsets of it, and the turn is given back on the
+    way."""
     at = Coordinated({f"t{index}": 1 for index in range(2_000)})
     for index in range(300):
         commit(at, f"g{index}", {("t1", 0): 1, (f"t{index}", 0): 1})
@@ -193,7 +194,7 @@ def test_thousands_of_deleted_topics_are_looked_for_where_offsets_are(monkeypatc
 
 def test_retention_goes_by_the_wall_clock(at: Coordinated) -> None:
     commit(at, "g", {A0: 1})
-    at.wall_ms = NOON + 2 * RETENTION  # set forward; the timers have not heard of it
+    at.wall_ms = NOON + 2 * RETENTION  # the wall clock is set forward, which does not move timers
     at.now_ms += MINUTE
     at.pass_time(0)
     assert fetch(at, "g") == {}

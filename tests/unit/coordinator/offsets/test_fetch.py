@@ -1,4 +1,4 @@
-"""OffsetFetch: all versions, all groups, and what there is to say where there is nothing."""
+"""OffsetFetch: all versions, all groups, and the answers where there is no offset."""
 
 from typing import Any
 
@@ -89,7 +89,7 @@ def test_an_offset_of_the_topic_before_is_none_of_this_one(at: Coordinated) -> N
     at.delete_topic("a")
     at.create_topic("a", 4, made=1)
     asked = fetch_groups(at, {"g": {"a": [0]}}, 9)
-    assert one(asked.groups[0]).committed_offset == 1  # by name there is no telling
+    assert one(asked.groups[0]).committed_offset == 1  # a name does not tell the new topic from the old one
     new = OffsetFetchRequestTopics(topic_id=topic_id("a", 1), partition_indexes=[0])
     response = at.handle(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=[new])]), 10)
     assert one(response.groups[0]).committed_offset == -1
@@ -113,7 +113,7 @@ def test_a_refusal_at_the_old_versions(at: Coordinated, version: int, in_partiti
 
 
 def test_many_partitions_are_read_in_slices(at: Coordinated) -> None:
-    """A question for a hundred thousand must not hold up everybody else's turn."""
+    """A request for a hundred thousand partitions must not hold up all others."""
     partitions = list(range(3 * PARTITIONS_A_SLICE))
     machine: GroupCoordinator = at.machine
     steps: Any = machine.handle(0, CoordinatorRequest(old_request("g", a=partitions), 5, 0))

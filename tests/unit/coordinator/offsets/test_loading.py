@@ -1,4 +1,5 @@
-"""Offsets out of a log by the run, beside the codec of all messages one by one: the same offsets, whatever is there."""
+"""Offsets loaded from a log in runs, against the general codec record by record: both give the same offsets, whatever
+is in the log."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -41,7 +42,7 @@ def value(offset: int = 7, version: int = 4, **fields: Any) -> bytes:
 
 
 def loaded(rows: list[Row]) -> tuple[dict[str, Any], list[int]]:
-    """What the offsets are in the end, and which rows were no part of a run."""
+    """Load the rows; return the offsets in the end, and the rows that were no part of a run."""
     columns, offsets = columns_of(rows), Offsets()
     row, others = 0, []
     while row < len(rows):

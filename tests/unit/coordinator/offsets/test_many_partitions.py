@@ -40,7 +40,7 @@ def commit_request(counts: dict[str, int], **of: Any) -> Any:
 
 
 def handled(at: Coordinated, message: Any, version: int) -> tuple[Result, int]:
-    """The decision, and how often the turn was given back on the way to it."""
+    """Handle the request; return the decision, and how often the turn was given back on the way to it."""
     work = at.machine.handle(at.now_ms, CoordinatorRequest(message, version, at.wall_ms))
     if isinstance(work, Result):
         return work, 0
@@ -90,7 +90,7 @@ def test_a_refusal_in_the_middle_refuses_all(wide: Coordinated) -> None:
 
 @pytest.mark.parametrize("fits", [True, False])
 def test_what_does_not_fit_into_a_batch_is_refused(fits: bool) -> None:
-    """The exact size is counted in parts, too, where the estimate is too much."""
+    """The exact size is counted, in parts, too, where the estimate is too large."""
     at = Coordinated({"a": MANY}, max_record_bytes=100 * MANY if fits else 60 * MANY)
     result, pauses = handled(at, commit_request({"a": MANY}), 9)
     assert pauses >= 3 * MANY // PARTITIONS_A_SLICE

@@ -104,7 +104,7 @@ def test_deleting_a_group_ends_what_is_staged_for_it(at: Coordinated) -> None:
     stage(at, "g", {A0: 11}, producer=2)
     before = len(at.log)
     assert delete_groups(at, "g") == {"g": NONE}
-    assert len(at.log) - before == 3 + 1  # one for each partition, and the group
+    assert len(at.log) - before == 3 + 1  # a tombstone for each partition, and for the group
     end(at, 1)
     end(at, 2)
     assert (fetch(at, "g", stable=True), at.shard.groups, at.shard.offsets.count) == ({}, {}, 0)
@@ -124,8 +124,8 @@ MEMBER: dict[str, Any] = {"member_id": "m", "generation_id": 3}
     ("state", "fields", "code"),
     [
         (ClassicState.STABLE, MEMBER, NONE),
-        (ClassicState.COMPLETING_REBALANCE, MEMBER, NONE),  # which state the group is in does not matter here
-        (ClassicState.STABLE, {}, NONE),  # nor, for older producers, who it is
+        (ClassicState.COMPLETING_REBALANCE, MEMBER, NONE),  # the group's state does not matter here
+        (ClassicState.STABLE, {}, NONE),  # older producers name no member
         (ClassicState.STABLE, {**MEMBER, "member_id": "x"}, ErrorCode.UNKNOWN_MEMBER_ID),
         (ClassicState.STABLE, {**MEMBER, "generation_id": 2}, ErrorCode.ILLEGAL_GENERATION),
         (ClassicState.STABLE, {"group_instance_id": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),

@@ -1,6 +1,6 @@
-"""A transaction coordinator on a log in memory, and words to say what happens to it.
+"""A transaction coordinator on a log in memory, and short calls for everything that happens to it.
 
-Every record goes through its bytes, as in a real log; `check` compares the live state with a fresh replay of them.
+Every record is encoded and decoded, as in a real log; `check` compares the live state with a fresh replay.
 """
 
 from collections.abc import Generator
@@ -69,7 +69,7 @@ class Scene:
         self.next_producer_id = 7
         self.has_producer_ids = True
         self.log: list[tuple[bytes, bytes | None]] = []
-        self.versions: list[int] = []  # in which the values were written
+        self.versions: list[int] = []  # the versions in which the values were written
         self.effects: list[SendMarkers] = []
         self.now_ms = 0
         self.set_back_ms = 0  # by how much the wall clock was set back
@@ -78,7 +78,7 @@ class Scene:
     # The machine and its log
 
     def load(self) -> TransactionCoordinator:
-        """What the next coordinator makes of the log."""
+        """Return a coordinator that is replayed from the log, as the next one will be."""
         machine = TransactionCoordinator(
             self.config,
             0,
@@ -139,7 +139,7 @@ class Scene:
     def topic_partition(
         self, state: TransactionState, producer: Pair, *names: str, version: int = 2, **fields: Any
     ) -> None:
-        """As a log has it that this coordinator loads."""
+        """Write a transaction in this state into the log, and load the coordinator from it."""
         metadata = TransactionMetadata(ID, *producer, TIMEOUT_MS, self.wall_ms, state)
         metadata.partitions = {tp(name): None for name in names}
         metadata.previous_producer_id = producer[0]
@@ -151,7 +151,7 @@ class Scene:
         self.log.append((encode_key(message.key), encode_value(message.value, value_version)))
         self.machine = self.load()
 
-    # What clients do
+    # Requests of clients
 
     def init(self, expected: Pair = (-1, -1), version: int = 5, *, id: str = ID, **fields: Any) -> Any:  # noqa: A002
         given: dict[str, Any] = {"transaction_timeout_ms": TIMEOUT_MS, **fields}
@@ -174,7 +174,7 @@ class Scene:
         return _one_code(self.ask(request, version).results_by_topic_v3_and_below)
 
     def add(self, producer: Pair, *names: str, id: str = ID) -> ErrorCode:  # noqa: A002
-        """As a broker does for a client of version 2."""
+        """Add partitions as a broker does for a client of version 2."""
         response = self.ask(AddPartitionsToTxnRequest(transactions=[_transaction(id, producer, names)]), 5)
         return _one_code(response.results_by_transaction[0].topic_results)
 
@@ -201,7 +201,8 @@ class Scene:
         return response.producer_id, response.producer_epoch
 
     def written(self, effect: SendMarkers | None = None, code: ErrorCode = ErrorCode.NONE, *names: str) -> None:
-        """The markers of an effect (the last one) are in all its partitions, or in those named."""
+        """Report that the markers of an effect (by default the last one) are in all its partitions, or in those
+        named."""
         effect = effect or self.effects[-1]
         outcomes = dict.fromkeys(map(tp, names) if names else effect.partitions, code)
         self.ask(
@@ -249,6 +250,6 @@ def _codes(results: list[Any]) -> dict[str, ErrorCode]:
 
 
 def _one_code(results: list[Any]) -> ErrorCode:
-    """They all have the same."""
+    """Return the one error code that all results have."""
     (code,) = set(_codes(results).values())
     return code

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn and AddOffsetsToTxn: what gets into a transaction, and who may put it there."""
+"""AddPartitionsToTxn and AddOffsetsToTxn: what gets into a transaction, and which producers may add it."""
 
 from collections.abc import Generator
 
@@ -49,7 +49,7 @@ def test_partitions_that_are_in_it_already_cost_no_record() -> None:
 
 @pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
 def test_while_the_last_one_is_completed_nothing_is_added(state: S) -> None:
-    """Whoever asks: the producer may already be told of its next id."""
+    """This holds for both identities: the producer may already know its next id."""
     scene = Scene()
     scene.topic_partition(state, (5, 32767), "a-0", next_producer_id=6)
     assert scene.add((6, 0), "a-0") is ErrorCode.CONCURRENT_TRANSACTIONS
@@ -136,12 +136,12 @@ def test_a_broker_asks_for_several_at_once_and_each_has_its_own_answer() -> None
         for each in response.results_by_transaction
     }
     assert codes == {"one": [0], "none": [ErrorCode.INVALID_PRODUCER_ID_MAPPING], "two": [0, 0]}
-    assert list(scene.of("one").partitions) == [tp("a-0")]  # named twice: the second waits for the first, unheard
+    assert list(scene.of("one").partitions) == [tp("a-0")]  # named twice: only the first counts
     assert list(scene.of("two").partitions) == [tp("a-1"), tp("b-0")]
 
 
 def test_a_transaction_of_more_partitions_than_a_record_holds() -> None:
-    """Checked before it is decided; and what is accepted can also be ended."""
+    """The size is checked before the decision, and every accepted transaction can also be ended."""
     scene = Scene(max_record_bytes=1_000)
     producer = scene.init()
     assert scene.add(producer, *(f"a-{number}" for number in range(1_000))) is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -57,7 +57,7 @@ def listed(scene: Scene, **filters: Any) -> tuple[list[str], list[str]]:
 
 @pytest.fixture
 def scene() -> Scene:
-    """app-1: at rest; app-2: open for 1,000 ms; other: open since now, of producer 9."""
+    """Make three ids: app-1 at rest; app-2 open for 1,000 ms; other open since now, of producer 9."""
     scene = Scene()
     scene.init(id="app-1")
     scene.add(scene.init(id="app-2"), "a-0", id="app-2")

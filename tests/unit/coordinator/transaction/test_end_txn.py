@@ -9,8 +9,8 @@ from tidelog.coordinator.transaction.states import TransactionState as S
 from tidelog.model.errors import ErrorCode
 
 FENCED, INVALID = ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_TXN_STATE
-AGAIN = (5, 10)  # told once more, no epoch spent
-NEXT = (5, 11)  # an abort of nothing
+AGAIN = (5, 10)  # the same answer again, without a new epoch
+NEXT = (5, 11)  # an abort of an empty transaction spends an epoch
 
 
 @pytest.mark.parametrize("commit", [True, False])
@@ -104,14 +104,14 @@ def test_strangers_are_refused(version: int) -> None:
 
 
 def test_an_abort_of_nothing_is_recorded_whole() -> None:
-    """Both records in one decision: there is no marker to wait for, and nobody in between."""
+    """Both records are of one decision: there is no marker to wait for, and nothing can come in between."""
     scene = Scene()
     producer = scene.init()
     records = len(scene.log)
     assert scene.end(producer, commit=False) == (7, 1)
     assert (scene.state(), scene.effects, len(scene.log) - records) == (S.COMPLETE_ABORT, [], 2)
     assert scene.of().start_ms == scene.wall_ms
-    assert scene.end(producer, commit=False) == (7, 1)  # its retry
+    assert scene.end(producer, commit=False) == (7, 1)  # a retry
 
 
 def test_partitions_report_one_by_one_and_the_last_completes_it() -> None:
@@ -158,14 +158,14 @@ def test_markers_of_another_time_complete_nothing() -> None:
     scene.written(first._replace(transactional_id="other"))
     last = scene.effects[-1]
     scene.reload()
-    scene.written(last)  # asked for by the coordinator before this one
+    scene.written(last)  # the former coordinator asked for these markers
     assert scene.state() is S.PREPARE_ABORT
     scene.written()
     assert scene.state() is S.COMPLETE_ABORT
 
 
 def test_markers_of_an_earlier_transaction_with_the_same_epoch_complete_nothing() -> None:
-    """The old protocol: all that tells the two apart is the number of the decision."""
+    """Under the old protocol, only the number of the decision tells the two transactions apart."""
     scene = Scene()
     producer = scene.init()
     scene.add_v3(producer, "a-0")
@@ -193,7 +193,7 @@ def test_a_new_coordinator_carries_out_what_was_decided() -> None:
 
 
 def test_what_was_decided_over_no_partition_is_complete_when_it_is_loaded() -> None:
-    """Another implementation writes the two records one after the other."""
+    """Other implementations write the two records one after the other, and may stop in between."""
     scene = Scene()
     scene.topic_partition(S.PREPARE_ABORT, (5, 3), start_ms=1)
     assert scene.reload().effects == []

@@ -1,4 +1,4 @@
-"""What time does: open transactions are aborted, unused ids forgotten; both at intervals, in slices."""
+"""Timeouts: open transactions are aborted and unused ids forgotten; both at intervals, in slices."""
 
 from collections.abc import Generator
 
@@ -150,7 +150,7 @@ def test_many_at_once_are_decided_in_portions(monkeypatch: pytest.MonkeyPatch) -
     scene.now_ms += TIMEOUT_MS + INTERVAL_MS
     step = scene.machine.step(scene.now_ms, scene.wall_ms)
     assert isinstance(step, Generator)
-    next(step)  # gives the turn back before it is through
+    next(step)  # it gives the turn back before it is done
     assert [len(scene.carry_out(step).effects), scene.machine.deadline] == [3, scene.now_ms]
     scene.advance(0)
     assert len(scene.effects) == 10

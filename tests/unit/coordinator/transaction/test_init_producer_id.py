@@ -1,4 +1,5 @@
-"""InitProducerId with a transactional id: who gets which id and epoch, who is fenced, who has to wait."""
+"""InitProducerId with a transactional id: which id and epoch it gives, which producer is fenced, and which has to
+wait."""
 
 import pytest
 from tests.unit.coordinator.transaction.scene import ID, TIMEOUT_MS, Scene
@@ -18,7 +19,7 @@ def test_a_new_id_begins_at_epoch_0_with_a_new_producer_id() -> None:
 
 
 def test_a_new_id_is_made_whatever_the_client_believes_to_have() -> None:
-    """It expired, and its producer recovers from that."""
+    """The id expired, and its producer recovers from that."""
     assert Scene().init(expected=(99, 3)) == (7, 0)
 
 
@@ -98,7 +99,7 @@ def test_a_recovery_is_no_retry_once_another_producer_came() -> None:
 
 
 def test_what_was_asked_before_a_reload_is_forgotten() -> None:
-    """As in Kafka: no record has the last epoch."""
+    """A repeated request is fenced after a reload, as in Kafka, because no record has the last epoch."""
     scene = Scene()
     scene.init()
     scene.init((7, 0))

@@ -32,7 +32,7 @@ def test_the_clusters_version_says_how_values_are_written(transaction_version: i
 
 
 def test_a_record_that_needs_room_for_version_2_gets_it() -> None:
-    """A client that speaks version 2 to a cluster that does not: its epochs must not be lost with the coordinator."""
+    """A client speaks version 2 to a cluster that does not: its epochs must not be lost with the coordinator."""
     scene = Scene(transaction_version=0)
     scene.topic_partition(S.ONGOING, (5, 32766), "a-0", version=0)
     assert scene.end((5, 32766), commit=True) == (7, 0)
@@ -122,7 +122,7 @@ def test_a_tombstone_leaves_nothing() -> None:
 
 
 def test_what_tools_wrote_into_this_log_does_no_harm() -> None:
-    """A directory of Apache's may have it: the node must come up."""
+    """A directory of Apache's may have such records, and the node must come up."""
     scene = Scene()
     scene.init()
     before = scene.machine.durable()

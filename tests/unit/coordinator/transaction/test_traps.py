@@ -1,4 +1,4 @@
-"""What Kafka itself, and others, once got wrong (and what the old protocol can not help)."""
+"""Mistakes that Kafka itself, and others, once made (and what the old protocol can not help)."""
 
 from typing import Any
 
@@ -72,7 +72,8 @@ def test_an_epoch_that_should_never_have_been_is_still_fenced(transaction_versio
 
 @pytest.mark.parametrize("commit", [True, False])
 def test_overflow_hands_out_the_right_producer_id(commit: bool) -> None:
-    """The new one at 0, to the client at once, and to others (retries, the next coordinator) the same."""
+    """The new producer id begins at epoch 0. The client is told at once, and retries and the next coordinator give the
+    same one."""
     scene = Scene()
     scene.topic_partition(S.ONGOING, (5, LAST), "a-0")
     assert scene.end((5, LAST), commit=commit) == (7, 0)
@@ -85,7 +86,7 @@ def test_overflow_hands_out_the_right_producer_id(commit: bool) -> None:
     assert scene.end((5, LAST), commit=not commit) is ErrorCode.INVALID_TXN_STATE
     assert scene.add((7, 0), "a-0") is ErrorCode.NONE
     assert scene.end((5, LAST), commit=commit) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    assert scene.next_producer_id == 8  # one was taken
+    assert scene.next_producer_id == 8  # one producer id was taken
 
 
 def test_overflow_without_a_producer_id_at_hand_leaves_the_transaction_open() -> None:
@@ -126,7 +127,7 @@ def test_an_expired_transaction_fences_its_producer() -> None:
 
 
 class FailingLog:
-    """Takes records and then can not write them."""
+    """A log that takes records and then can not write them."""
 
     def __init__(self) -> None:
         self.end_offset = self.high_watermark = 0
@@ -141,7 +142,8 @@ class FailingLog:
 
 @pytest.mark.parametrize("api_version", [4, 5])
 def test_a_bump_is_not_kept_after_a_failed_append(api_version: int) -> None:
-    """The machine that believed in it is dropped, the next one reads what was written, and no marker was sent."""
+    """The machine that had replayed the bump is dropped, the next one reads only what was written, and no marker was
+    sent."""
     scene = Scene()
     producer = scene.init()
     scene.add(producer, "a-0")
@@ -155,7 +157,7 @@ def test_a_bump_is_not_kept_after_a_failed_append(api_version: int) -> None:
     message = EndTxnRequest(transactional_id="orders", producer_id=7, producer_epoch=0, committed=True)
     driver.submit(0, CoordinatorRequest(message, api_version, 0), answers.append)
     driver.turn(0, 0, lambda: False)
-    assert scene.state() is S.PREPARE_COMMIT  # what the dropped one believed
+    assert scene.state() is S.PREPARE_COMMIT  # the state of the dropped machine
     assert (answers, effects, driver.machine) == ([ErrorCode.NOT_COORDINATOR], [], None)
     scene.reload()
     assert (scene.state(), scene.epochs()) == (S.ONGOING, producer)

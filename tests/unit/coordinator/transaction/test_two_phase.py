@@ -75,7 +75,7 @@ def test_a_prepared_transaction_outlives_its_producer_and_is_ended_by_the_next(c
     assert scene.end((7, 2), commit=commit) == (7, 3)
     assert scene.epochs() == (7, 3)
     assert scene.add((7, 3), "a-0") is ErrorCode.NONE
-    assert scene.end((7, 2), commit=commit) is ErrorCode.PRODUCER_FENCED  # delayed
+    assert scene.end((7, 2), commit=commit) is ErrorCode.PRODUCER_FENCED  # a delayed request
 
 
 def test_only_its_end_is_left_to_do() -> None:
@@ -111,7 +111,7 @@ def test_a_client_that_asks_again_is_answered_again() -> None:
 
 
 def test_epochs_run_out_while_it_waits() -> None:
-    """The maker's markers are still its own, and the client goes on as somebody else."""
+    """The markers still have the id of the producer that wrote the records, and the client goes on under another id."""
     scene = Scene(ALLOWED)
     scene.topic_partition(S.ONGOING, (5, LAST), "a-0", timeout_ms=2**31 - 1)
     assert keep(scene, (5, LAST)) == (ErrorCode.NONE, (7, 0), (5, LAST))

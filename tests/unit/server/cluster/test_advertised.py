@@ -1,4 +1,4 @@
-"""What clients, and other brokers, are told as an address."""
+"""The addresses that clients, and other brokers, are told."""
 
 import pytest
 

@@ -21,7 +21,7 @@ GOOD, FAILED = Uuid(bytes(15) + b"\x70"), Uuid(bytes(15) + b"\x71")
 
 
 class FakeBroker:
-    """Node 1 is here, 2 is fenced, 3 is not known."""
+    """A broker that sees node 1 as alive, 2 as fenced and 3 as unknown."""
 
     def __init__(self) -> None:
         self.image = self
@@ -57,7 +57,7 @@ def answer(leader: int, version: int, image: Partition | None = None) -> Any:
 def test_why_there_is_no_leader(leader: int, version: int, code: ErrorCode) -> None:
     found = answer(leader, version)
     assert (found.error_code, found.leader_id) == (code, 1 if leader == 1 else -1)
-    assert found.leader_epoch == 5  # no leader is not an older epoch
+    assert found.leader_epoch == 5  # the epoch stays, although there is no leader
     assert (found.replica_nodes, found.isr_nodes, found.offline_replicas) == ([1, 2, 3], [1, 2, 3], [2, 3])
 
 

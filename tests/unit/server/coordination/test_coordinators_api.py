@@ -1,4 +1,5 @@
-"""The APIs of groups as clients meet them: who coordinates, requests that concern several coordinators, refusals."""
+"""The APIs of groups as clients see them: finding coordinators, requests that concern several coordinators,
+refusals."""
 
 from itertools import count
 from typing import Any
@@ -32,7 +33,7 @@ _numbers = count()
 
 
 def two_groups(node: NodeWorld) -> tuple[str, str]:
-    """New ones, of two coordinators."""
+    """Return the names of two new groups that different coordinators have."""
     groups = node.running.broker.coordinators.groups
     names = (f"two-{next(_numbers)}" for _ in count())
     by_partition: dict[int, str] = {}
@@ -89,7 +90,7 @@ def test_the_topics_are_made_when_they_are_first_asked_for() -> None:
 
     for key_type, name in ((0, CONSUMER_OFFSETS), (1, TRANSACTION_STATE)):
         assert find(client, 3, key_type, "g").error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-        find(client, 4, key_type, "g", "h")  # which asks again, and does no harm
+        find(client, 4, key_type, "g", "h")  # a second request while the topic is made does no harm
         world.wait_for(lambda name=name: topics().get(name))
         assert find(client, 3, key_type, "g").error_code == ErrorCode.NONE
     assert [len(topics()[name].partitions) for name in (CONSUMER_OFFSETS, TRANSACTION_STATE)] == [2, 3]
@@ -157,7 +158,7 @@ def test_groups_are_described_listed_and_deleted(node: NodeWorld, client: SimCli
     described = client.ask(asked, 5).groups
     assert [(each.group_id, each.error_code, each.group_state) for each in described] == [
         (one, 0, "Empty"),
-        ("", 0, "Dead"),  # a name like any other here, which no group happens to have
+        ("", 0, "Dead"),  # no group has the empty name
         (two, 0, "Empty"),
         (one, 0, "Empty"),
     ]
@@ -188,7 +189,7 @@ def test_an_empty_group_id_is_refused_where_kafka_refuses_it(client: SimClient) 
 
 @pytest.fixture(scope="module")
 def alone() -> NodeWorld:
-    """A node that coordinates nothing."""
+    """Return a node without coordinators."""
     return NodeWorld(44)
 
 

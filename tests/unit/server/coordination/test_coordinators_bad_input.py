@@ -1,4 +1,4 @@
-"""What nobody should send to a coordinator, over the wire: the error that Kafka gives, and the node goes on."""
+"""Bad input to a coordinator, over the wire: it is answered with Kafka's error, and the node goes on."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -36,7 +36,7 @@ def world() -> Iterator[NodeWorld]:
 
 
 def member_of(client: SimClient, group: str) -> str:
-    """The only one, of generation 1."""
+    """Join as the only member of the group, in generation 1; return the member id."""
     member_id: str = client.ask(join(group), 3).member_id
     assert client.ask(sync(group, member_id, 1, **{member_id: b"all"}), 3).error_code == ErrorCode.NONE
     return member_id
@@ -91,7 +91,7 @@ def test_more_metadata_than_is_kept(world: NodeWorld) -> None:
 
 
 def test_ten_megabytes_of_metadata_are_no_request(world: NodeWorld) -> None:
-    """No string of the protocol is that long: the connection ends."""
+    """No string of the protocol is that long, so the connection is closed."""
     assert commit(world.client(), "g", 5) is ErrorCode.NONE
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=6, committed_metadata="x" * 100)
     topics = [OffsetCommitRequestTopic(name="t", partitions=[partition])]
@@ -106,7 +106,7 @@ def test_ten_megabytes_of_metadata_are_no_request(world: NodeWorld) -> None:
 
 
 def encoded_length(size: int) -> bytes:
-    """Of a compact string: one more, as an unsigned varint."""
+    """Return the length of a compact string as it is encoded: one more, as an unsigned varint."""
     left, found = size + 1, bytearray()
     while left > 0x7F:
         found.append(left & 0x7F | 0x80)
@@ -115,8 +115,8 @@ def encoded_length(size: int) -> bytes:
 
 
 def test_an_assignment_of_partitions_that_do_not_exist(world: NodeWorld) -> None:
-    """Classic: the coordinator hands on what the leader says, and knows nothing of its sense. KIP-848: what a member
-    says that it owns is not believed."""
+    """A classic coordinator hands on the leader's assignment without reading it. A KIP-848 coordinator ignores
+    partitions that a member claims without having been assigned them."""
     client = world.client()
     member_id = client.ask(join("g"), 3).member_id
     nonsense = assignment({"t": [7, -1], "no such topic": [0]})
@@ -170,7 +170,7 @@ def test_a_coordinator_that_is_loading_sends_everybody_away(world: NodeWorld) ->
     for shard in shards:
         shard.drop()
         shard.replicated = shard._begin()
-        shard.replicated._loading = iter(list[Any], None)  # a long log
+        shard.replicated._loading = iter(list[Any], None)  # a log that never ends
         shard._loading.is_waiting = True
     loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert fetched(client, "g") is loading

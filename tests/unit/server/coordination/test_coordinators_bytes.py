@@ -1,4 +1,4 @@
-"""Records as the coordinators' own encoder writes them are those of the builder, byte for byte; and Java's hashes."""
+"""The coordinators' own encoder gives the builder's records, byte for byte; and Java's string hashes."""
 
 import pytest
 
@@ -31,8 +31,8 @@ def test_records_are_what_the_builder_writes(size: int, count: int) -> None:
         ("foo", 101_574),
         ("BB", 2_112),
         ("console-consumer-12345", 158_455_506),
-        ("\U0001f600", 1_772_899),  # two units of UTF-16
-        ("polygenelubricants", 0),  # the one hash without an absolute value
+        ("\U0001f600", 1_772_899),  # two code units of UTF-16
+        ("polygenelubricants", 0),  # hashes to the minimum, which has no absolute value
     ],
 )
 def test_hashes_are_javas(text: str, expected: int) -> None:
@@ -41,7 +41,7 @@ def test_hashes_are_javas(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize(("records", "level"), [(10, None), (5_000, 1)])
 def test_a_large_batch_is_compressed_quickly_where_the_codec_is_slow(records: int, level: int | None) -> None:
-    """gzip at its default level takes longer for a megabyte than a turn may."""
+    """gzip at its default level takes longer than a turn for a megabyte, so a large batch gets a quicker level."""
     draft = Draft()
     for number in range(records):
         draft.add((b"key %d" % number, b"value %d" % number * 3, 60))

@@ -70,7 +70,8 @@ def group() -> Joining:
 
 
 def test_all_are_assigned_together(group: Joining) -> None:
-    """The first knows that others stand behind it: it gets its share, too, and not everything to give it back."""
+    """The first member gets only its share, because the coordinator sees the others in line: it does not get everything
+    just to give most of it back."""
     for index in range(MEMBERS):
         group.join(index)
     group.coordinators.turn()
@@ -80,11 +81,11 @@ def test_all_are_assigned_together(group: Joining) -> None:
 
 
 def test_the_assignment_waits_for_all_who_stand_in_line(group: Joining) -> None:
-    """However many turns the coordinator needs for them: nothing is computed for a part of them."""
+    """However many turns the coordinator needs for the line, nothing is computed for a part of it."""
     for index in range(MEMBERS):
         group.join(index)
     now_ms = group.world.running.broker.turn.monotonic_ms
-    for handled in range(1, MEMBERS + 1):  # one is handled each time, however little time there is
+    for handled in range(1, MEMBERS + 1):  # each turn handles one, however little time there is
         group.coordinators.groups.turn(now_ms, 0, lambda: True)
         assert (group.answers, len(group.crowds()["g"].arrived)) == ({}, handled)
     group.coordinators.turn()
@@ -97,7 +98,7 @@ def test_a_line_without_end_is_not_waited_for(group: Joining) -> None:
     now_ms = group.world.running.broker.turn.monotonic_ms
     group.coordinators.groups.turn(now_ms, 0, lambda: True)
     group.coordinators.groups.turn(now_ms + LINE_MS_MAX, 0, lambda: True)
-    assert group.group.target_epoch == 2  # of the one that was handled
+    assert group.group.target_epoch == 2  # computed for the one member that was handled
     group.coordinators.groups.turn(now_ms + LINE_MS_MAX, 0, lambda: True)
     assert list(group.answers) == [0]
 
@@ -113,7 +114,7 @@ def test_in_a_turn_that_is_over_the_next_goes_on_at_once(group: Joining) -> None
     for index in range(3):
         group.join(index)
     now_ms, wall_ms = group.world.running.broker.turn.monotonic_ms, 0
-    for _ in range(2):  # one is handled each time, however little time there is
+    for _ in range(2):  # each turn handles one, however little time there is
         group.coordinators.groups.turn(now_ms, wall_ms, lambda: True)
     assert (list(group.answers), len(group.crowds()["g"].arrived)) == ([], 2)
     assert group.coordinators.groups.is_due(now_ms)

@@ -1,5 +1,5 @@
-"""Group coordinators in a whole node: what was acknowledged is there after every end, and while they load, fail or stop
-nobody is answered from what is not."""
+"""Group coordinators in a whole node: what was acknowledged is there after every kind of end, and while coordinators
+load, fail or stop, no request is answered from an incomplete state."""
 
 from collections.abc import Callable
 
@@ -28,9 +28,9 @@ from tidelog.sim.faults import Op
 from tidelog.sim.node_world import NodeWorld, SimClient
 
 EVERY_END = pytest.mark.parametrize("end", [NodeWorld.stop, NodeWorld.kill, NodeWorld.lose_power])
-SYNCED = {"log.flush.interval.messages": "1"}  # so that a power loss takes nothing that was acknowledged
+SYNCED = {"log.flush.interval.messages": "1"}  # so that no power loss takes what was acknowledged
 TWO_DISKS = {"/disk": DiskSettings(), "/other": DiskSettings()}
-GROUPS = [f"group-{number}" for number in range(8)]  # of both partitions
+GROUPS = [f"group-{number}" for number in range(8)]  # spread over both partitions
 
 
 @EVERY_END
@@ -59,20 +59,20 @@ def test_one_turn_from_the_request_to_the_answer() -> None:
 
 
 def admin_client(world: NodeWorld) -> SimClient:
-    """It may write to the cluster's own topics."""
+    """Return a client that may write to internal topics."""
     client = world.client()
     client._protocol.client_id = "__admin_client"
     return client
 
 
 def loading_world(seed: int, *, look_ns: int = 0) -> NodeWorld:
-    """Restarted with more in one partition than a turn has time for."""
+    """Return a node that was restarted with more in one partition than a turn has time to load."""
     world = group_world(seed)
     client = world.client()
     for number in range(3):
         assert commit(client, "g", number, metadata="first") is ErrorCode.NONE
     topic_partition = partition_of(world, "g").topic_partition
-    batch = batch_of(*([b"\0\0"] * 50 * MESSAGES_A_SLICE), key=b"\x7f\x7f")  # of a type that is passed over
+    batch = batch_of(*([b"\0\0"] * 50 * MESSAGES_A_SLICE), key=b"\x7f\x7f")  # of an unknown type, which is skipped
     assert (
         produced(admin_client(world), topic_partition.topic, batch, partition=topic_partition.partition).error_code == 0
     )
@@ -99,7 +99,7 @@ def test_while_loading_nobody_hears_that_there_is_no_offset() -> None:
 
 
 def test_what_is_not_in_the_page_cache_is_warmed_first() -> None:
-    """The simulated disk does not let a turn wait for it."""
+    """The simulated disk fails a read that would make a turn wait."""
     world = group_world(24, SYNCED)
     client = world.client()
     commit(client, "g", 5)

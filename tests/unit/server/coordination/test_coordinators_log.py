@@ -1,4 +1,4 @@
-"""A partition as a machine's log: what is staged becomes batches, and what is read back are the same messages."""
+"""A partition as a machine's log: staged messages become batches, and reading them back gives the same messages."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,11 +29,11 @@ from tidelog.storage.log.reading import FetchIsolation, read
 
 VERSION = 3
 PRODUCER, EPOCH = 7, 0
-LONG = "x" * 30_000  # more than the page that a header is in
+LONG = "x" * 30_000  # longer than the page that the header is in
 
 
 class Written:
-    """One partition and a log on it. Nobody coordinates by it: the topic is any topic."""
+    """A partition of an ordinary topic, and a coordinator's log on it, without a coordinator."""
 
     def __init__(self, node: NodeWorld, topic: str, compression: CompressionType = CompressionType.NONE) -> None:
         self.node = node
@@ -45,7 +45,7 @@ class Written:
         self.unknown: list[int] = []
 
     def append(self, *messages: LogMessage, is_atomic: bool = True) -> int:
-        """How often it gave way."""
+        """Append the messages; return how often the append paused."""
         records = [(message, VERSION) for message in messages]
         return sum(1 for _ in self.log.append_steps(records, self.node.clock.wall_ms(), is_atomic=is_atomic))
 
@@ -198,7 +198,7 @@ def test_whoever_waits_for_data_of_the_topic_is_woken(written: Written, client: 
     assert len(fetch_values(client, written.partition.topic_partition.topic)) == 1
 
 
-# What others wrote
+# Records of other writers
 
 
 def other(*records: tuple[bytes | None, bytes | None]) -> memoryview:
@@ -226,7 +226,7 @@ def test_types_of_a_newer_release_are_passed_over_and_told_once(written: Written
     "damage",
     [
         (b"\x00\x01\x00\x09g", b"\x00\x03"),  # a key that ends too early
-        (b"\x00\x02\x00\x01g", b"\x00\x63"),  # a version of the value that nobody knows
+        (b"\x00\x02\x00\x01g", b"\x00\x63"),  # an unknown version of the value
         (b"\x00", b""),
         (None, b"x"),
     ],
@@ -287,7 +287,8 @@ def test_a_topic_that_wants_its_batches_otherwise_gets_them_so(
 
 
 def test_pages_that_are_dropped_as_fast_as_they_are_warmed_are_read_all_the_same() -> None:
-    """As are those that the disk can not read: it then says so, instead of being asked for them without end."""
+    """The log gives up asking for such pages to be warmed, and reads them all the same. A page that the disk can not
+    read then fails, instead of being asked for without end."""
     node = NodeWorld(seed=13)
     create(node.client(), "t")
     written = Written(node, "t")

@@ -1,4 +1,4 @@
-"""The part of the coordinators in a node's turn, with a machine that does what it is told."""
+"""The coordinators' part in a node's turn, with a machine whose decisions the test sets."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ ALWAYS: Callable[[], bool] = lambda: True  # noqa: E731
 
 
 class Obedient:
-    """Decides what the request says; its state is the list of the messages it has replayed."""
+    """A machine that decides what the request says; its state is the list of messages that it has replayed."""
 
     def __init__(self) -> None:
         self.replayed: list[LogMessage] = []
@@ -47,7 +47,7 @@ def record(number: int) -> Record:
 
 
 class Coordinating:
-    """A family of these over a topic of four partitions, driven by hand."""
+    """A family of such machines over a topic of four partitions, driven by hand."""
 
     def __init__(self, node: NodeWorld, client: SimClient, topic: str) -> None:
         self.topic = topic
@@ -107,7 +107,7 @@ def test_a_turn_that_is_over_leaves_the_rest_to_the_next_in_order(coordinating: 
 def test_answers_wait_for_the_high_watermark(coordinating: Coordinating) -> None:
     coordinating.active()
     partition = coordinating.family._shards[0].partition
-    partition.log.config = replace(partition.log.config, flush_messages=1)  # the defaults are shared
+    partition.log.config = replace(partition.log.config, flush_messages=1)  # a copy: the defaults are shared
     answers = coordinating.submit(0, Result([record(1)], "done"))
     coordinating.turn()
     assert (answers, coordinating.family.has_work, coordinating.family.is_due(0)) == ([], False, True)
@@ -142,7 +142,7 @@ def test_effects_and_the_answers_of_others_come_with_the_commit(coordinating: Co
 
 
 def test_what_the_log_refuses_is_answered_and_not_replayed(coordinating: Coordinating) -> None:
-    """Also to those whose answer depended on it."""
+    """Requests whose answer depended on the refused records get the error, too."""
     machine = dict(coordinating.active().family.machines())[0]
     pending = CoordinatorRequest(Result([], PENDING), 0, 0)
     waiting: list[Any] = []

@@ -1,5 +1,5 @@
 """Batches of a coordinator's log that take longer than a turn to read: workers read them, a piece at a time, while the
-other coordinators serve; and one that can not be read costs the coordinator of its partition."""
+other coordinators serve. A batch that can not be read stops only the coordinator of its partition."""
 
 import logging
 from dataclasses import replace
@@ -22,14 +22,14 @@ from tidelog.storage.append.batch_pieces import PIECE_BYTES, BatchPiece, PieceJo
 from tidelog.storage.append.preparation import Unprepared
 from tidelog.storage.append.weight import INLINE_INFLATED_BYTES
 
-HEAVY, LIGHT = "group-0", "group-1"  # of different partitions
+HEAVY, LIGHT = "group-0", "group-1"  # groups of different partitions
 CODECS = list(CompressionType)
 PADDING = "m" * 4_000
 MB = 1 << 20
 
 
 def commit_of(index: int, offset: int) -> bytes:
-    """A commit of the group HEAVY for the partition `index` of the topic `t`."""
+    """Return a commit of the group HEAVY for partition `index` modulo 2 of the topic `t`."""
     key = encode_key(OffsetCommitKey(group=HEAVY, topic="t", partition=index % 2))
     value = encode_value(OffsetCommitValue(offset=offset, metadata=PADDING, commit_timestamp=1), 3)
     return record(content(varint(index), varint(0), field(key), field(value)))
@@ -47,7 +47,7 @@ def batch(codec: CompressionType, body: bytes, count: int, flags: int = 0) -> by
 
 
 def heavy_batch(codec: CompressionType, flags: int = 0) -> bytes:
-    """The last of its commits is the one that counts."""
+    """Return a batch of commits that is too heavy for a turn; its last commits are the ones that count."""
     count = (INLINE_INFLATED_BYTES[codec] or 4 * MB) // len(PADDING) + 100
     return batch(codec, b"".join(commit_of(index, index) for index in range(count)), count, flags)
 
@@ -59,8 +59,8 @@ def found_in(data: bytes) -> RecordBatch:
 
 
 def write_behind(world: NodeWorld, data: bytes) -> int:
-    """As if another broker had left it there: at the end of the log of HEAVY's partition. The node is dead after it.
-    Returns the offset."""
+    """Write the batch at the end of the log of HEAVY's partition, as if another broker had left it there, and leave the
+    node dead. Return the batch's offset."""
     log = partition_of(world, HEAVY).log
     path, offset = f"{log.directory}/{0:020d}.log", log.log_end_offset
     world.kill()

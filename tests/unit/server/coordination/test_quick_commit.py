@@ -1,6 +1,6 @@
-"""The quick way of an offset commit beside the ordinary one: the same requests to two nodes of one seed, one of which
-forgets its commit paths before every request. Whatever a client may send, both answer alike, keep the same offsets and
-write the same log."""
+"""The quick path of an offset commit against the ordinary one: the same requests go to two nodes of one seed, one of
+which forgets its commit paths before every request. Both give the same answers, keep the same offsets and write the
+same log."""
 
 from collections.abc import Callable
 from typing import Any
@@ -173,7 +173,7 @@ def test_a_commit_keeps_the_session_of_its_member(sides: tuple[Side, Side]) -> N
         identity = {"member_id": joined.member_id, "generation_id_or_member_epoch": joined.generation_id}
         client.ask(sync(group, joined.member_id, joined.generation_id, **{joined.member_id: b""}), 3)
         for offset in range(6):
-            side.world.run(4_000)  # of six seconds
+            side.world.run(4_000)  # less than the session of six seconds
             answer = side.ask(client, side.request(9, group, offset, **identity), 9)
             assert answer.topics[0].partitions[0].error_code == 0
 
@@ -228,7 +228,7 @@ def test_what_was_acknowledged_is_there_after_a_kill() -> None:
 
 
 def test_nothing_is_decided_below_min_isr() -> None:
-    """The quick way leaves it to the other, which says no."""
+    """The quick path leaves such a commit to the ordinary one, which refuses it."""
     side = Side(is_quick=True)
     client = side.world.client()
     for offset in range(3):
@@ -254,7 +254,8 @@ def test_quick_commits_are_counted(sides: tuple[Side, Side]) -> None:
 
 
 class Together:
-    """A client a group, each with a commit on its way that the quick way takes; the groups' partitions differ."""
+    """One client for each group, each with a commit on its way that takes the quick path; the groups are in different
+    partitions."""
 
     def __init__(self) -> None:
         at_once = NetworkSettings(delay_ms_max=0, short_write_chance=0)
@@ -301,7 +302,7 @@ def test_a_write_that_fails_costs_its_own_group_alone() -> None:
 
 def test_with_other_requests_in_line_a_commit_is_written_in_their_turn() -> None:
     together = Together()
-    together.clients[0].send(together.side.request(7, together.groups[0], 8), 7)  # the ordinary way
+    together.clients[0].send(together.side.request(7, together.groups[0], 8), 7)  # takes the ordinary path
     assert together.codes() == [0, 0]
     assert together.clients[0].receive().topics[0].partitions[0].error_code == 0
     assert [fetched(together.clients[0], group) for group in together.groups] == [8, 7]
@@ -313,7 +314,7 @@ def test_a_coordinator_that_goes_before_the_write_answers_for_what_was_decided()
     completions: Callable[[], list[Completion]] = fs.completions
 
     def losing() -> list[Completion]:
-        """Between the requests of a turn and the coordinators' part in it."""
+        """Take the leadership away between the requests of a turn and the coordinators' part in it."""
         if family.has_work:
             together.partitions[0].leader_id = -1
             family.look(together.partitions[0])

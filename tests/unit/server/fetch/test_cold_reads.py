@@ -1,4 +1,4 @@
-"""Nothing that a client asks for makes the loop wait for a page: indexes, headers and records are warmed first."""
+"""No request makes the loop wait for a page of the disk: indexes, headers and records are warmed first."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ SPECIAL = -3
 
 @pytest.fixture
 def cold(client: SimClient, node: NodeWorld, topic: str) -> str:
-    """A topic of two segments on the disk, and nothing of it in the page cache."""
+    """Return a topic of two segments on disk, with nothing of it in the page cache."""
     create(client, topic)
     log = hosted(node, topic).log
     for number in range(BATCHES):
@@ -27,7 +27,7 @@ def cold(client: SimClient, node: NodeWorld, topic: str) -> str:
             log.flush.now(log)
             log.roll(node.clock.wall_ms())
         produced(client, topic, batch_of(bytes(BATCH_BYTES), first_timestamp=1_000 + number))
-    node.run(100)  # a flush that the roll began is over
+    node.run(100)  # until the flush that the roll began is over
     log.segments.active.seal()
     log.segments.active.is_sealed = False
     log.flush.now(log)
@@ -83,7 +83,7 @@ def test_list_offsets(client: SimClient, node: NodeWorld, cold: str, timestamp: 
 def test_a_long_search_gives_the_turn_back(
     client: SimClient, node: NodeWorld, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The largest timestamp is of a record that was deleted: every header behind it has to be looked at."""
+    """The largest timestamp is of a deleted record, so every header behind it has to be read."""
     create(client, topic)
     produced(client, topic, batch_of(b"first", first_timestamp=9_000))
     for number in range(BATCHES):
@@ -109,7 +109,7 @@ def test_a_long_search_gives_the_turn_back(
 def test_a_log_that_is_cut_under_a_search(
     client: SimClient, node: NodeWorld, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It begins again, and answers for the log as it is."""
+    """The search begins again, and answers for the log as it is now."""
     create(client, topic)
     for number in range(20):
         produced(client, topic, batch_of(bytes(BATCH_BYTES), first_timestamp=9_000 - number))

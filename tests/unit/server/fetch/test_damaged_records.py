@@ -1,5 +1,5 @@
-"""A record that can not be loaded costs as little as it can: of an internal topic the coordinator of its partition, of
-the metadata log the node, with a line that says which record it is and what to do about it."""
+"""A record that can not be loaded does as little harm as possible: one of an internal topic stops the coordinator of
+its partition, one of the metadata log the node. A log line says which record it is and what to do about it."""
 
 import logging
 from typing import Any
@@ -32,7 +32,7 @@ from tidelog.server.node.node import NodeFailed
 from tidelog.sim.node_world import NodeWorld, SimClient
 from tidelog.storage.checkpoints.errors import CorruptMetaPropertiesError, CorruptPartitionMetadataError
 
-BAD, GOOD = "group-0", "group-1"  # of different partitions
+BAD, GOOD = "group-0", "group-1"  # groups of different partitions
 NO_SUCH_STATE = 99
 MEMBER = ConsumerGroupMemberMetadataValue(
     instance_id=None,
@@ -46,7 +46,7 @@ MEMBER = ConsumerGroupMemberMetadataValue(
 
 
 def write(world: NodeWorld, partition: Partition, *records: tuple[bytes, bytes | None]) -> int:
-    """As an administrator does, who may write to the cluster's own topics; the offset of the last one."""
+    """Write the records to an internal topic, as an administrator may; return the offset of the last one."""
     client = world.client()
     client._protocol.client_id = "__admin_client"
     topic_partition = partition.topic_partition
@@ -67,7 +67,7 @@ def record(key: Any, value: Any) -> tuple[bytes, bytes | None]:
 
 
 def of_a_group() -> list[tuple[bytes, bytes | None]]:
-    """Each can be read, but a group is not removed before its members are."""
+    """Return records that can each be read, but that remove a group before its members."""
     return [
         record(ConsumerGroupMetadataKey(group_id=BAD), ConsumerGroupMetadataValue(epoch=1)),
         record(ConsumerGroupMemberMetadataKey(group_id=BAD, member_id="m"), MEMBER),

@@ -26,7 +26,7 @@ def wanted(index: int = 0, offset: int = 0, max_bytes: int = LARGE, **kwargs: An
 
 
 def request(topic: str | bytes, *partitions: FetchPartition, **kwargs: Any) -> FetchRequest:
-    """By name, or by id where bytes are given."""
+    """Build a Fetch of a topic by name, or by id where bytes are given."""
     name: dict[str, Any] = {"topic_id": Uuid(topic)} if isinstance(topic, bytes) else {"topic": topic}
     named = FetchTopic(**name, partitions=list(partitions))
     return FetchRequest(**{"max_wait_ms": 0, "min_bytes": 1, "topics": [named], **kwargs})
@@ -187,7 +187,7 @@ def test_more_than_a_response_may_hold_is_not_waited_for(client: SimClient, node
 
 
 def test_a_fetch_that_was_answered_is_forgotten_everywhere(client: SimClient, node: NodeWorld, topic: str) -> None:
-    """Also by a partition on which nothing ever happens, and although its deadline is far away."""
+    """A partition on which nothing ever happens forgets it, too, although its deadline is far away."""
     create(client, topic, partitions=2)
     writer = node.client()
     for number in range(5):

@@ -1,4 +1,4 @@
-"""Fetches of many partitions that come in a pile, or are due in one, share their turns with those who produce."""
+"""Many fetches of many partitions that arrive, or are due, at the same time share their turns with producers."""
 
 import pytest
 from tests.support.serving import batch_of, create
@@ -9,7 +9,7 @@ from tidelog.server.requests.connection import LARGE_FETCH_BYTES
 from tidelog.sim.node_world import NodeWorld, SimClient
 
 CONSUMERS, PARTITIONS = 20, 100
-LOOK_NS = 60_000  # so long takes whatever is done between two looks at the clock
+LOOK_NS = 60_000  # the time that passes between two looks at the clock
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def producing(topic: str) -> ProduceRequest:
 
 @pytest.mark.parametrize("max_wait_ms", [0, 300])
 def test_who_produces_waits_for_few_of_them(world: NodeWorld, max_wait_ms: int) -> None:
-    """At once with twenty fetches that come, or whose wait ends, a record is sent: it is acknowledged in the turn that
-    receives it, with few of their answers, and all of them get theirs."""
+    """A record is sent at the same time as twenty fetches arrive, or as their waits end. It is acknowledged in the turn
+    that receives it, after few of the fetches, and every fetch is answered."""
     consumers, producer = [world.client() for _ in range(CONSUMERS)], world.client()
     world.run(20)
     asked = request("many", *[wanted(index, max_bytes=64) for index in range(PARTITIONS)])

@@ -1,5 +1,5 @@
-"""Fetches of many partitions: counted, read and answered over several turns, without a session that is seen half
-changed, a partition that moves unseen, or a file that stays pinned."""
+"""Fetches of many partitions are counted, read and answered over several turns. Nobody sees a session half changed, no
+partition moves unnoticed, and no file stays pinned."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -61,7 +61,7 @@ def topic(world: NodeWorld) -> str:
 
 
 def fetch(topic: str, indexes: list[int], *, session: tuple[int, int] = (0, 0), wait_ms: int = 0) -> FetchRequest:
-    """A session is its id and the epoch of the request; (0, 0) begins one."""
+    """Build a Fetch. `session` is its id and the epoch of the request; (0, 0) begins one."""
     partitions = [FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1 << 20) for index in indexes]
     return FetchRequest(
         max_wait_ms=wait_ms,
@@ -86,13 +86,13 @@ def partition_of(world: NodeWorld, topic: str, index: int = 0) -> Partition:
 
 
 def until(world: NodeWorld, holds: Callable[[], object]) -> None:
-    """Let the node have turns until this is so, while a fetch is under way."""
+    """Let the node run turns until `holds`, which has to be while a fetch is under way."""
     world.wait_for(lambda: holds() or None)
     assert len(slices_of(world)), "it is over already"
 
 
 def append_here(world: NodeWorld, topic: str, index: int) -> None:
-    """Through the wire, while something else is under way."""
+    """Append a record over the wire, while a fetch is under way."""
     produce(world.client(), topic, b"moved", partition=index)
     assert len(slices_of(world)), "it is over already"
 
@@ -118,7 +118,7 @@ def test_many_partitions_take_many_turns_and_others_are_served(world: NodeWorld,
         asked_versions(small)
         assert len(slices_of(world)) == 1, "the large one is still at it"
     response = large.receive()
-    assert world.turns - began > 2 * PARTITIONS // LOOKS  # to be named, and to be read
+    assert world.turns - began > 2 * PARTITIONS // LOOKS  # turns to name the partitions, and to read them
     assert list(told(response)) == ALL
     assert values_in(told(response)[7].records) == [b"x"]
     assert bool(response.session_id) == (epoch == 0)
@@ -152,7 +152,7 @@ def test_a_partition_that_moves_while_others_are_counted_ends_the_wait(world: No
 def test_a_partition_that_moves_after_it_was_read_is_told_next_time(world: NodeWorld, topic: str) -> None:
     client = world.client()
     client.send(fetch(topic, ALL), 12)
-    until(world, lambda: partition_of(world, topic).fetch_waiters)  # read, and settled
+    until(world, lambda: partition_of(world, topic).fetch_waiters)  # until it is read and settled
     append_here(world, topic, 0)
     response = client.receive()
     assert not told(response)[0].records
@@ -173,7 +173,7 @@ def test_a_wait_for_many_partitions_ends_in_slices(world: NodeWorld, topic: str)
 
 
 def test_a_short_request_of_a_session_with_much_to_say_goes_in_slices(world: NodeWorld, topic: str) -> None:
-    """All of its partitions are to be looked at, since the client gives other offsets for none of them."""
+    """All partitions of the session have to be looked at, since the client names none with a new offset."""
     client, other = world.client(), world.client()
     session_id = client.ask(fetch(topic, ALL), 12).session_id
     session = session_of(world, session_id)
@@ -189,7 +189,8 @@ def test_a_short_request_of_a_session_with_much_to_say_goes_in_slices(world: Nod
 
 @pytest.mark.parametrize("end", ["theirs", "ours"])
 def test_a_connection_that_ends_in_the_middle_of_the_reading(world: NodeWorld, topic: str, end: str) -> None:
-    """A connection is not read from while it is held, so the end of the client is noticed when it is answered."""
+    """The node does not read from a connection while it is held, so it notices the client's end only when it
+    answers."""
     for index in range(5):
         produce(world.client(), topic, b"x", partition=index)
     client = world.client()
@@ -216,7 +217,7 @@ def test_an_answer_that_is_too_large_leaves_nothing_pinned(
 
 @pytest.mark.parametrize("when", ["named", "read"])
 def test_a_session_that_is_closed_while_its_request_is_under_way(world: NodeWorld, topic: str, when: str) -> None:
-    """The request is answered to its end, and no partition remembers the session."""
+    """The request is answered in full, and no partition remembers the session."""
     first, second = world.client(), world.client()
     session_id = first.ask(fetch(topic, [0]), 12).session_id
     session = session_of(world, session_id)
@@ -247,7 +248,7 @@ def test_a_bug_in_the_middle_does_not_keep_the_session(
     client.send(fetch(topic, ALL, session=(session_id, 1)), 12)
     until(world, lambda: world.fs.pinned_files)
     with monkeypatch.context() as patch:
-        patch.setattr(world.running.broker, "leader_of", None)  # not a compiled module's: the patch holds there too
+        patch.setattr(world.running.broker, "leader_of", None)  # compiled modules see it, too
         assert client.receive().error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     world.running.broker.dispatch.bugs -= 1
     assert session_of(world, session_id).parked is None
@@ -256,7 +257,7 @@ def test_a_bug_in_the_middle_does_not_keep_the_session(
 
 
 def parked_after_slices(world: NodeWorld, topic: str, client: SimClient) -> int:
-    """A fetch of many partitions, all named, which waits; the session's id."""
+    """Send a fetch of many partitions, all of them named, and wait until it is parked; return the session's id."""
     session_id: int = client.ask(fetch(topic, ALL), 12).session_id
     client.send(fetch(topic, ALL, session=(session_id, 1), wait_ms=LONG_MS), 12)
     world.wait_for(lambda: any(each.parked for each in world.running.broker.connections.all()) or None)
@@ -281,13 +282,13 @@ def test_the_answer_to_a_fetch_that_waited_lets_nobody_overtake_who_is_under_way
 def test_a_request_waits_for_an_earlier_one_of_its_session_although_the_queue_is_full(
     world: NodeWorld, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The later one is under way, the third may not begin beside it, and the earlier one comes after the third."""
+    """The second request is under way, the third may not begin beside it, and the first continues behind the third."""
     monkeypatch.setattr(slices, "ELEMENTS_AT_ONCE", PARTITIONS + 10)
     first, second, third = world.client(), world.client(), world.client()
     session_id = parked_after_slices(world, topic, first)
     session = session_of(world, session_id)
     session.unsettled.update(dict.fromkeys(session.partitions.values()))
-    world.clock.look_ns = SLICE_NS  # a step a turn: the third is there before the second has found its session
+    world.clock.look_ns = SLICE_NS  # one step a turn: the third arrives before the second has found its session
     second.send(fetch(topic, ALL, session=(session_id, 2)), 12)
     third.send(fetch(topic, ALL, session=(0, FINAL)), 12)
     until(world, lambda: session.parked is not None and session.parked.is_under_way)
@@ -301,7 +302,7 @@ def test_a_bug_after_a_wait_costs_that_request(world: NodeWorld, topic: str, mon
     client.send(fetch(topic, [3, 4], session=(0, FINAL), wait_ms=500), 12)
     world.wait_for(lambda: any(each.parked for each in world.running.broker.connections.all()) or None)
     with monkeypatch.context() as patch:
-        patch.setattr(world.running.broker, "leader_of", None)  # not a compiled module's: the patch holds there too
+        patch.setattr(world.running.broker, "leader_of", None)  # compiled modules see it, too
         assert client.receive().error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     world.running.broker.dispatch.bugs -= 1
     asked_versions(client)
@@ -316,7 +317,7 @@ def test_a_stop_ends_requests_that_wait_for_each_other(world: NodeWorld, topic: 
     active = slices_of(world)._active
 
     def is_behind() -> bool:
-        """The one that is waited for comes after the one that waits for it."""
+        """Tell whether the request that is waited for is queued behind the one that waits for it."""
         earlier = session.parked
         return earlier is not None and earlier.is_under_way and active[0].context is not earlier.context
 

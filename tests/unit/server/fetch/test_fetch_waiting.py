@@ -1,4 +1,4 @@
-"""A fetch that waits: what an append touches, what counts, who wakes it; what a session of many partitions costs."""
+"""Fetches that wait: what an append has to look at, what counts, what wakes them; and the cost of large sessions."""
 
 import gc
 from typing import Any, cast
@@ -28,7 +28,7 @@ def partitions_of(node: NodeWorld, topic: str) -> list[Partition]:
 
 
 def reads(node: NodeWorld, topic: str) -> int:
-    """How often a partition of the topic was read for a fetch."""
+    """Return how often a partition of the topic was read for a fetch."""
     return hosted(node, topic).metrics.fetches
 
 
@@ -42,7 +42,7 @@ def test_an_append_reads_nothing_for_those_who_wait(client: SimClient, node: Nod
     for _ in range(20):
         produce(client, topic, b"x" * 100)
     assert reads(node, topic) == before
-    produce(client, topic, b"x" * (LARGE // 2 - 2_500))  # with the others more than half a megabyte
+    produce(client, topic, b"x" * (LARGE // 2 - 2_500))  # together with the others more than half a megabyte
     for reader in readers:
         told = reader.receive().responses[0].partitions
         assert [len(bytes(each.records or b"")) >= LARGE // 2 for each in told] == [True] + [False] * (MANY - 1)
@@ -77,8 +77,8 @@ def test_a_partition_counts_no_more_than_its_own_limit(client: SimClient, node: 
 def test_one_that_has_all_it_may_be_sent_hears_of_the_next_segment(
     client: SimClient, node: NodeWorld, topic: str
 ) -> None:
-    """What is appended to the same segment is nothing to it; once there is another it is behind, and not kept waiting.
-    The same when the start of the log passes it."""
+    """An append to the same segment does not wake the fetch. Once there is a next segment, the fetch is behind and is
+    answered; likewise when the log's start passes it."""
     create(client, topic, partitions=2)
     readers = [node.client(), node.client()]
     for index, reader in enumerate(readers):
@@ -104,7 +104,7 @@ def test_one_that_has_all_it_may_be_sent_hears_of_the_next_segment(
 
 
 def test_a_partition_that_is_named_twice_is_one(client: SimClient, node: NodeWorld, topic: str) -> None:
-    """The last of them counts, in the place of the first, as in Apache's map of them."""
+    """The last entry counts, at the position of the first, as in Apache's map of partitions."""
     create(client, topic, partitions=2)
     for value in (b"a", b"b"):
         produce(client, topic, value)
@@ -163,11 +163,11 @@ def test_what_ends_the_wait_at_once(client: SimClient, node: NodeWorld, topic: s
     assert code == expected[change]
 
 
-# Who reads how far
+# How far each kind of reader may read
 
 
 def not_replicated(client: SimClient, node: NodeWorld, topic: str) -> Partition:
-    """A record that is written, and that consumers do not see yet."""
+    """Write a record that consumers do not see yet; return its partition."""
     create(client, topic)
     partition = hosted(node, topic)
     produce(client, topic, b"seen")
@@ -234,7 +234,7 @@ def test_an_incremental_fetch_looks_only_at_what_moved(client: SimClient, node: 
         before = reads(node, topic)
         again = FetchRequest(max_wait_ms=0, min_bytes=1, session_id=session_id, session_epoch=epoch, topics=[])
         told = reader.ask(again, 12)
-        # Those that have records stay, until the client says that it has read them.
+        # Partitions with records stay in the answer until the client asks for the next offset.
         expected = [3, 7, 50]
         assert sorted(each.partition_index for named in told.responses for each in named.partitions) == expected
         assert reads(node, topic) == before + 3
@@ -271,7 +271,7 @@ def test_a_client_that_is_away_is_touched_once(client: SimClient, node: NodeWorl
 
 
 def test_a_start_that_moves_is_told_to_the_session(client: SimClient, node: NodeWorld, topic: str) -> None:
-    """Also where retention moves it, of which no request tells."""
+    """The session is told even when retention moves the log start, without any request."""
     create(client, topic)
     for _ in range(3):
         produce(client, topic, b"x")
@@ -304,7 +304,7 @@ def test_the_next_request_of_a_session_ends_the_wait_of_the_last(
 
 
 def test_fetches_that_wait_are_not_piled_up(client: SimClient, node: NodeWorld, topic: str) -> None:
-    """Of one connection no more are taken than a megabyte of their partitions."""
+    """A connection's fetches are only accepted until their partitions take a megabyte."""
     create(client, topic)
     reader = node.client()
     count = OWED_BYTES_MAX // ENTRY_BYTES
@@ -327,7 +327,7 @@ def test_fetches_that_wait_are_not_piled_up(client: SimClient, node: NodeWorld, 
 def test_the_end_of_a_connection_lets_go_of_its_fetches_at_once(
     client: SimClient, node: NodeWorld, topic: str, count: int, session_epoch: int
 ) -> None:
-    """Also of one that would wait for weeks. What a session keeps is freed later, with the session."""
+    """A fetch that would wait for weeks is freed, too. The session's own memory is freed later, with the session."""
     create(client, topic, partitions=2)
     reader = node.client()
     unknown = [wanted(index) for index in range(count)]
@@ -352,7 +352,7 @@ def test_the_end_of_a_connection_lets_go_of_its_fetches_at_once(
 def test_what_an_earlier_request_counted_does_not_hide_a_new_record(
     node: NodeWorld, client: SimClient, topic: str
 ) -> None:
-    """A response that an error hurries along counts nothing: what was counted before must be forgotten."""
+    """A response that an error sends early counts no bytes, so the earlier count must be forgotten."""
     create(client, topic, partitions=2)
     reader, epoch, session_id = node.client(), 0, 0
 

@@ -1,4 +1,4 @@
-"""The quick way of a fetch gives the same answers as the ordinary one, and leaves to it what is not as simple."""
+"""The quick path of a fetch gives the same answers as the ordinary one, and leaves the less simple requests to it."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def test_a_request_like_the_last_one_takes_it(node: NodeWorld, client: SimClient
     for _ in range(3):
         produce(client, topic, bytes(1_000))
     reader = Reader(node, topic, topic_id, 12, in_session=in_session)
-    for _ in range(2):  # the first of a session does not name it yet
+    for _ in range(2):  # the first request of a session does not name it yet
         reader.ask(0, max_bytes=1_100)
     path = reader.path
     assert path is not None
@@ -172,7 +172,7 @@ class ChangingReader:
         self._session_id, self._epoch = 0, 0
 
     def ask(self, *partitions: FetchPartition, forgotten: tuple[int, ...] = ()) -> list[tuple[int, list[bytes]]]:
-        """The partitions that the response names, each with the values of its records."""
+        """Fetch; return the partitions that the response names, each with the values of its records."""
         left = [ForgottenTopic(topic=self._topic, partitions=list(forgotten))] if forgotten else []
         response = self._client.ask(
             FetchRequest(
@@ -226,7 +226,7 @@ def test_a_partition_that_was_forgotten_and_named_again_is_told_once(
 
 @pytest.fixture
 def reader(node: NodeWorld, client: SimClient, topic: str) -> Reader:
-    """A consumer that has learnt the path."""
+    """Return a consumer whose connection has learned the quick path."""
     topic_id = create(client, topic)
     for _ in range(3):
         produce(client, topic, bytes(1_000))
@@ -237,7 +237,7 @@ def reader(node: NodeWorld, client: SimClient, topic: str) -> Reader:
 
 
 def test_an_answer_leaves_before_the_next_request_is_handled(node: NodeWorld, reader: Reader) -> None:
-    """Two requests that one turn receives together: the client has the first answer while the second is under way."""
+    """One turn receives two requests: the first answer is sent before the second request is handled."""
     broker, sent = node.running.broker, []
     turn, send = broker.turn, broker.network.send
 
@@ -284,7 +284,7 @@ def test_a_client_that_does_not_take_its_answer_is_not_given_the_next(node: Node
 def test_behind_an_answer_that_waits_for_the_turns_end_it_waits_too(
     node: NodeWorld, topic: str, reader: Reader
 ) -> None:
-    """A produce before it on the connection is written first, and both answers leave together."""
+    """A produce before the fetch on the same connection is written first, and both answers leave together."""
     broker, events = node.running.broker, []
     logs, send = broker.logs, broker.network.send
     commit = logs.commit

@@ -1,4 +1,4 @@
-"""A fetch of many partitions without a session that is like the last one: the same answers with less work."""
+"""A fetch of many partitions without a session that repeats the last one gets the same answer with less work."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,8 @@ COUNT = 2 * PARTITIONS_MIN
 
 
 class Consumer:
-    """One without sessions, and its twin that has a new connection for each request, where nothing is remembered."""
+    """A consumer without sessions, and its twin, which uses a new connection for each request, so that nothing is
+    remembered."""
 
     def __init__(self, node: NodeWorld, version: int) -> None:
         self.node, self.version = node, version
@@ -51,7 +52,7 @@ def newest_connection(node: NodeWorld) -> ClientConnection:
 
 
 def plain(response: Any) -> Any:
-    """With the records as bytes, so that responses can be compared."""
+    """Return the response with its records as bytes, so that responses can be compared."""
     for topic in response.responses:
         for each in topic.partitions:
             each.records = bytes(each.records or b"")
@@ -69,7 +70,7 @@ def sessions(node: NodeWorld) -> fetch_sessions.FetchSessions:
 
 @contextmanager
 def without_dispatch(node: NodeWorld) -> Iterator[None]:
-    """No request goes the ordinary way."""
+    """Fail any request that takes the ordinary path."""
     dispatch = node.running.broker.dispatch
     handle = dispatch.handle
     dispatch.handle = None  # type: ignore[method-assign,assignment]
@@ -136,8 +137,8 @@ def test_topics_that_are_named_twice_since_the_list_begins_in_the_middle(
 def test_a_list_that_begins_elsewhere_and_is_not_quite_the_last_one(
     node: NodeWorld, client: SimClient, topic: str, at: int, change: str
 ) -> None:
-    """As long as the last one, with the same first partition as if it had only moved on: before and behind the place
-    where that one ended, something else is different."""
+    """The list is as long as the last one and begins as if that had only been rotated, but something differs before or
+    behind the point where the last one ended."""
     create(client, topic, partitions=COUNT)
     produce(client, topic, b"a", b"b", partition=3)
     first = [wanted(index) for index in range(COUNT)]
@@ -155,12 +156,13 @@ def test_a_list_that_begins_elsewhere_and_is_not_quite_the_last_one(
         assert consumer.ask(body) == consumer.ask_anew(body)
         assert consumer.ask(request(topic, *first)) == consumer.ask_anew(request(topic, *first))
         consumer.client.close()
-    node.run(50)  # they are gone before another test counts what is kept
+    node.run(50)  # until the connections are gone, before another test counts memory
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_any_sequence_of_requests(node: NodeWorld, client: SimClient, topic: str, seed: int) -> None:
-    """Partitions come and go, offsets move or stay, the list begins anywhere, limits change: always as the twin."""
+    """Partitions come and go, offsets move or stay, the list begins anywhere, limits change: the answer is always the
+    twin's."""
     random = Random(seed)
     version = random.choice([4, 7, 11, 12, 13, 16])
     topic_id = create(client, topic, partitions=COUNT)
@@ -189,7 +191,7 @@ def test_any_sequence_of_requests(node: NodeWorld, client: SimClient, topic: str
 
 
 def test_a_request_that_is_damaged_gets_the_ordinary_answer(topic: str) -> None:
-    """Every byte of the frame changed, one at a time: what comes back is what a new connection is told."""
+    """Every byte of the frame is changed, one at a time; the answer is the one that a new connection gets."""
     node = NodeWorld(seed=17)
     client = node.client()
     create(client, topic, partitions=PARTITIONS_MIN)
@@ -215,7 +217,7 @@ def framed(body: FetchRequest, version: int) -> bytes:
 
 
 def outcome(reader: SimClient, node: NodeWorld, frame: bytes) -> bytes | None:
-    """The bytes that a frame is answered with by the end of a short while; None where the connection ends."""
+    """Return the bytes that answer a frame within a short while; None where the connection ends."""
     reader.send_bytes(frame)
     node.run(30)
     receive = reader._protocol.receive
@@ -238,7 +240,7 @@ def test_one_that_waits_is_woken_by_any_partition(node: NodeWorld, client: SimCl
         told = {each.partition_index: each for each in consumer.client.receive().responses[0].partitions}
         assert len(told) == COUNT
         assert values_in(told[index].records) == [b"x"]
-        # All at first; then the one that moved, and the one whose reader has gone on.
+        # All partitions at first; then the one with a new record, and the one whose offset moved.
         assert reads(node, topic) == before + (2 if turn else COUNT)
         at[index] = wanted(index, 1)
 
@@ -326,7 +328,7 @@ def test_two_at_once_on_one_connection(node: NodeWorld, client: SimClient, topic
 
 @pytest.fixture(autouse=True)
 def _nobody_is_leaving(node: NodeWorld) -> None:
-    """The connections of other tests are gone, and what they kept with them: it is counted over all of them."""
+    """Wait until the connections of other tests are gone, since memory is counted over all connections."""
     node.run(50)
 
 

@@ -1,4 +1,4 @@
-"""Fetch sessions: what an incremental request changes, what its answer leaves out, and when it is refused."""
+"""Fetch sessions: the changes by an incremental request, what its answer leaves out, and when it is refused."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ class Session:
         return {"topic": self.topic} if self.version < BY_ID else {"topic_id": self.topic_id}
 
     def ask(self, offsets: dict[int, int] | None = None, forget: list[int] | None = None, **kwargs: Any) -> Any:
-        """Partitions and their offsets; the answer's partitions by their index."""
+        """Fetch these partitions from their offsets; return the answer's partitions by index."""
         partitions = [
             FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=kwargs.pop("each_bytes", 1 << 20))
             for index, offset in (offsets or {}).items()
@@ -67,7 +67,7 @@ def test_unchanged_partitions_are_left_out(session: Session) -> None:
     assert session.ask() == {}
     produce(session.client, session.topic, b"x", partition=1)
     assert [(index, values_in(data.records)) for index, data in session.ask().items()] == [(1, [b"x"])]
-    assert list(session.ask()) == [1]  # it still asks from offset 0: records are always told
+    assert list(session.ask()) == [1]  # it still asks from offset 0, and records are always sent
     assert session.ask({1: 1}) == {}
 
 
@@ -91,7 +91,7 @@ def test_an_error_is_told_every_time(session: Session) -> None:
     assert {index: data.error_code for index, data in session.ask({0: 0, 1: 99}).items()} == {0: 0, 1: 1}
     for _ in range(2):
         assert {index: data.error_code for index, data in session.ask().items()} == {1: 1}
-    assert {index: data.error_code for index, data in session.ask({1: 0}).items()} == {1: 0}  # and its end, once
+    assert {index: data.error_code for index, data in session.ask({1: 0}).items()} == {1: 0}  # its end, once
     assert session.ask() == {}
 
 
@@ -102,7 +102,7 @@ def test_epochs_that_are_not_the_next(session: Session) -> None:
         assert session.response.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
         assert session.response.session_id == 0
     session.ask()
-    assert session.response.error_code == ErrorCode.NONE  # nothing was lost by that
+    assert session.response.error_code == ErrorCode.NONE  # the session lost nothing by that
 
 
 def test_a_session_that_is_not_there(session: Session) -> None:
@@ -163,7 +163,7 @@ def test_a_topic_that_is_deleted_under_a_session(session: Session, node: NodeWor
 
 
 def kept(sessions: FetchSessions, session_id: int, partitions: int, now_ms: int) -> FetchSession | None:
-    """A new session of so many partitions; None where there is no room for it."""
+    """Admit a new session of that many partitions; None where there is no room for it."""
     session = FetchSession(0, False, now_ms)
     named = [FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1) for index in range(partitions)]
     run_whole(
@@ -191,7 +191,7 @@ def test_slots_are_given_up_when_unused_or_old_and_smaller() -> None:
     assert kept(sessions, 3, 9, EVICTABLE_AFTER_MS) is None
     later_ms = EVICTABLE_AFTER_MS + 1
     sessions.use(2, 1, False, later_ms)
-    assert kept(sessions, 3, 1, later_ms) is not None  # in the place of 1, which nobody has used
+    assert kept(sessions, 3, 1, later_ms) is not None  # replaces 1, which has not been used
     assert sessions.use(1, 1, False, later_ms) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert kept(sessions, 4, 4, later_ms) is None  # 2 is old, but larger
     assert kept(sessions, 4, 5, later_ms) is not None
@@ -210,7 +210,7 @@ def test_the_memory_of_all_sessions_is_bound() -> None:
     assert kept(sessions, 2, 5, 0) is None
     assert kept(sessions, 2, 4, 0) is not None
     assert sessions.size_bytes == 10 * one_bytes
-    assert kept(sessions, 3, 7, EVICTABLE_AFTER_MS + 1) is not None  # in the place of 1 and 2, which nobody has used
+    assert kept(sessions, 3, 7, EVICTABLE_AFTER_MS + 1) is not None  # replaces 1 and 2, which have not been used
     assert (len(sessions), sessions.size_bytes) == (1, 7 * one_bytes)
 
 
@@ -243,7 +243,7 @@ def test_what_is_forgotten_takes_no_memory() -> None:
     assert (session.size_bytes, session.partitions, session.unsettled) == (0, {}, {})
 
 
-# Whose memory it is, and for how long
+# The memory of sessions
 
 
 def test_a_session_outlives_its_connection_for_a_while(node: NodeWorld, topic: str) -> None:
@@ -256,7 +256,7 @@ def test_a_session_outlives_its_connection_for_a_while(node: NodeWorld, topic: s
     now_ms = node.clock.monotonic_ms()
     sessions.expire(now_ms + KEPT_AFTER_CONNECTION_MS - 5_000)
     first.client = node.client()
-    assert first.ask() == {}  # it came back, and goes on
+    assert first.ask() == {}  # it reconnected, and its session goes on
     assert first.response.error_code == ErrorCode.NONE
     before = len(sessions)
     first.client.close()

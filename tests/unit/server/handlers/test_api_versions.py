@@ -1,4 +1,4 @@
-"""ApiVersions, and what becomes of requests that are not served."""
+"""ApiVersions, and the answers to requests that are not served."""
 
 import struct
 
@@ -32,7 +32,7 @@ def test_an_unknown_version_is_answered_in_version_0_with_the_versions_that_ther
 
 @pytest.mark.parametrize("version", range(5))
 def test_the_header_stays_version_0(node: NodeWorld, version: int) -> None:
-    """In a flexible one a byte of tags would come between the correlation id and the error."""
+    """A flexible header would have a byte of tags between the correlation id and the error."""
     raw = Raw(node)
     raw.send(raw_request(18, version, b"\x00\x02a\x021\x00" if version >= 3 else b""))
     frame = raw.frame()
@@ -81,7 +81,7 @@ def test_the_kraft_version_is_told_where_the_voters_are_in_the_log() -> None:
 def test_an_api_that_is_not_served_yet_is_refused_in_its_own_words(client: SimClient) -> None:
     response = client.ask(smallest(ShareGroupHeartbeatRequest), 1)
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
-    assert client.ask(MetadataRequest(topics=[]), 9).error_code == ErrorCode.NONE  # and nothing is wedged by it
+    assert client.ask(MetadataRequest(topics=[]), 9).error_code == ErrorCode.NONE  # and the connection still works
 
 
 def test_where_the_response_has_no_place_for_it_the_connection_ends(client: SimClient) -> None:
@@ -94,5 +94,5 @@ def test_where_the_response_has_no_place_for_it_the_connection_ends(client: SimC
 def test_what_nobody_could_answer_ends_the_connection(node: NodeWorld, api_key: int, version: int) -> None:
     raw = Raw(node)
     raw.send(raw_request(18, 0) + raw_request(api_key, version, bytes(20)))
-    assert raw.frame() != b""  # what came before it is answered
+    assert raw.frame() != b""  # the request before it is answered
     assert raw.frame() == b""

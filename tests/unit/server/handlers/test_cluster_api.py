@@ -44,7 +44,7 @@ def test_the_wrong_listener(client: SimClient, node: NodeWorld) -> None:
     controllers = node.client(CONTROLLER_PORT)
     assert cluster(client, endpoint_type=CONTROLLERS).error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
     assert cluster(controllers, endpoint_type=BROKERS).error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
-    assert cluster(controllers, 0).error_code == ErrorCode.INVALID_REQUEST  # which can not say what it wants
+    assert cluster(controllers, 0).error_code == ErrorCode.INVALID_REQUEST  # version 0 can not name an endpoint type
     refused = cluster(client, endpoint_type=9)
     assert (refused.error_code, bool(refused.error_message)) == (ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, True)
 

@@ -51,7 +51,7 @@ def test_everything_of_a_topic_with_its_source(client: SimClient, topic: str) ->
     result = describe(client, TOPIC, topic)
     found = {each.name: each for each in result.configs}
     assert len(found) > 25
-    # Set to its default it is still set.
+    # A setting that is set to its default is still set.
     assert (found["retention.ms"].value, found["retention.ms"].config_source) == ("604800000", TOPIC_CONFIG)
     assert found["segment.bytes"].config_source == DEFAULT
     assert found["retention.ms"].synonyms == []
@@ -85,7 +85,7 @@ def test_the_broker_and_the_default_of_all_brokers(client: SimClient) -> None:
     assert entry(client, BROKER, "1", "node.id").read_only
     assert entry(client, BROKER, "1", "log.dirs").config_source == STATIC
     before = [each.name for each in describe(client, BROKER, "").configs]
-    assert before == ["min.insync.replicas"]  # written down once, when eligible leader replicas came
+    assert before == ["min.insync.replicas"]  # written once, when eligible leader replicas were enabled
     assert incremental(client, BROKER, "", ("log.retention.ms", SET, "5000")).error_code == ErrorCode.NONE
     client._world.run(20)
     after = [each.name for each in describe(client, BROKER, "").configs]

@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions: pages, cursors, and what can not be asked."""
+"""DescribeTopicPartitions: pages, cursors, and invalid requests."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""ListOffsets: the API most often got wrong."""
+"""ListOffsets, the API that is most often implemented wrongly."""
 
 from typing import Any
 
@@ -32,7 +32,8 @@ def ask(client: SimClient, topic: str, timestamp: int, version: int = NEWEST, **
 
 @pytest.fixture
 def written(client: SimClient, topic: str) -> str:
-    """Times that go up and down, over batches and within one: 1000, 5000, 2000 | 3000, 3000 | 4000."""
+    """Write records with timestamps that go up and down, over batches and within one: 1000, 5000, 2000 | 3000, 3000 |
+    4000."""
     create(client, topic)
     for times in ((1_000, 5_000, 2_000), (3_000, 3_000), (4_000,)):
         builder = BatchBuilder()
@@ -64,7 +65,7 @@ def test_within_a_compressed_batch(client: SimClient, topic: str) -> None:
 
 
 def heavy_times(codec: CompressionType) -> memoryview:
-    """Times 100, 300 and 200 in a batch that inflates to more than a turn has time for."""
+    """Return a batch of the timestamps 100, 300 and 200 that inflates to more than a turn has time for."""
     builder = BatchBuilder(options=BatchOptions(compression=codec), limit_bytes=1 << 30)
     for time in (100, 300, 200):
         builder.append(time, None, bytes(2 << 20))
@@ -148,7 +149,7 @@ def test_a_client_with_another_idea_of_the_leaders_epoch(client: SimClient, node
 
 @pytest.fixture
 def behind(client: SimClient, node: NodeWorld, topic: str) -> str:
-    """Five records, of which consumers may see three."""
+    """Write five records, of which consumers may see three."""
     create(client, topic)
     for index in range(5):
         produce(client, topic, b"%d" % index)

@@ -1,4 +1,4 @@
-"""ListTransactions, DescribeTransactions, InitProducerId: what several coordinators know, put together."""
+"""ListTransactions, DescribeTransactions, InitProducerId: the answers of several coordinators, put together."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -43,7 +43,7 @@ def client(world: NodeWorld) -> SimClient:
 
 
 def of_every_partition(world: NodeWorld) -> list[SimProducer]:
-    """Transactional ids, one for each coordinator."""
+    """Return producers with transactional ids, one for each coordinator."""
     family = world.running.broker.coordinators.transactions
     found: dict[int, SimProducer] = {}
     while len(found) < family.partition_count:
@@ -199,7 +199,7 @@ def test_a_producer_that_comes_back_with_an_old_epoch(
 
 
 def test_an_idempotent_producer_that_names_its_id_gets_another(client: SimClient) -> None:
-    """KIP-360: it has run out of order, and wants to begin anew."""
+    """The producer's sequence is out of order, and it wants to begin anew (KIP-360)."""
     fresh = client.ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0), 5)
     named = InitProducerIdRequest(
         transactional_id=None,
@@ -227,7 +227,7 @@ def test_ids_that_the_controller_does_not_give(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_no_transaction_writes_to_the_coordinators_own_log(world: NodeWorld) -> None:
-    """A broker may name it to the coordinator, but there is nothing to be marked in it, and nothing waits for that."""
+    """A broker may name that log to the coordinator, but no marker is written to it, and nothing waits for one."""
     one = SimProducer(world, f"own{next(_names)}", is_v2=False).init()
     refused = one.ask_add((TRANSACTION_STATE, 0)).results_by_topic_v3_and_below[0].results_by_partition[0]
     assert refused.partition_error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -1,4 +1,4 @@
-"""Metadata: which topics, made when, and who leads what."""
+"""Metadata: which topics are listed, when a topic is created, and the leaders of partitions."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tidelog.protocol.messages.delete_topics import DeleteTopicsRequest
 from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tidelog.sim.node_world import PORT, NodeWorld, SimClient
 
-NO_OPERATIONS = -2_147_483_648  # not asked for, or nobody decides about it
+NO_OPERATIONS = -2_147_483_648  # not asked for, or there is no authorizer
 OTHER_ID = Uuid(bytes(15) + b"\x07")
 
 
@@ -62,7 +62,7 @@ def test_nobody_is_told_operations_while_nobody_is_denied_any(client: SimClient,
 def test_a_missing_topic_is_made_and_found_the_next_time(
     client: SimClient, node: NodeWorld, topic: str, version: int
 ) -> None:
-    """Before version 4 a request can not say no."""
+    """This holds for all versions; before version 4 a request can not forbid it."""
     name = f"{topic}-{version}"
     missing = ask(client, name, version=version, auto=True).topics[0]
     assert (missing.error_code, missing.name) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)

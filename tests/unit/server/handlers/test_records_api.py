@@ -67,7 +67,7 @@ def test_the_log_begins_later(client: SimClient, topic: str, version: int) -> No
         produce(client, topic, b"%d" % number)
     assert delete(client, topic, 2, version=version) == (ErrorCode.NONE, 2)
     assert fetch_values(client, topic, 2) == [b"2", b"3"]
-    assert delete(client, topic, 1, version=version) == (ErrorCode.NONE, 2)  # it never goes back
+    assert delete(client, topic, 1, version=version) == (ErrorCode.NONE, 2)  # the log start never goes back
     assert delete(client, topic, 5) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
     assert delete(client, topic, -2) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
     assert delete(client, topic, -1) == (ErrorCode.NONE, 4)
@@ -148,7 +148,7 @@ def test_moves_that_can_not_be(client: SimClient, topic: str) -> None:
     create(client, topic)
     assert move(client, "/disk/nowhere", topic) == ErrorCode.LOG_DIR_NOT_FOUND
     assert move(client, "/disk/a", "absent") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert move(client, "/disk/a", topic) == ErrorCode.NONE  # it is there already
+    assert move(client, "/disk/a", topic) == ErrorCode.NONE  # the log is there already
 
 
 def test_a_move_to_another_directory() -> None:
@@ -178,4 +178,4 @@ def test_the_state_of_producers_goes_with_the_topic(client: SimClient, topic: st
     assert producers(client, topic, 0)[0].active_producers == []
     again = produced(client, topic, batch_of(b"b", base_sequence=0, **batch))
     assert (again.error_code, again.base_offset) == (ErrorCode.NONE, 0)
-    assert fetch_values(client, topic) == [b"b"]  # not taken for a duplicate
+    assert fetch_values(client, topic) == [b"b"]  # the batch is not taken for a duplicate

@@ -1,4 +1,4 @@
-"""WriteTxnMarkers, as other brokers and operators send it, and TxnOffsetCommit, which a transaction ends with it."""
+"""WriteTxnMarkers, as other brokers and operators send it, and TxnOffsetCommit, whose offsets a marker decides."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -97,7 +97,8 @@ def described(client: SimClient, topic_partition: tuple[str, int]) -> Any:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_operator_aborts_what_hangs(world: NodeWorld, client: SimClient, topic: str, version: int) -> None:
-    """With the epoch of the open transaction, and a coordinator epoch that DescribeProducers gave (or none: -1)."""
+    """The request has the epoch of the open transaction, and the coordinator epoch that DescribeProducers gave (-1:
+    none)."""
     one = producer(world, is_v2=False)
     one.write((topic, 0))
     found = described(client, (topic, 0))
@@ -117,7 +118,7 @@ def test_every_marker_and_partition_gets_its_answer(world: NodeWorld, client: Si
         client,
         marker(one, (topic, 0), (topic, 1), (topic, 9), ("absent", 0), commit=True),
         marker(other, (topic, 0), commit=True),
-        marker(other, (topic, 1), commit=True),  # of the same producer: one answer
+        marker(other, (topic, 1), commit=True),  # the same producer again: one answer for both
     )
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert answer[0] == [ErrorCode.NONE, ErrorCode.NONE, unknown, unknown]
@@ -180,7 +181,7 @@ def test_markers_for_a_groups_offsets_go_through_its_coordinator(
 
 @pytest.fixture(scope="module")
 def synced() -> NodeWorld:
-    """What is written counts when it is on the disk: a while later."""
+    """Return a node on which a write counts only once it is on the disk, a while later."""
     return transactional_world(29, log_flush_interval_messages="1")
 
 
@@ -308,7 +309,7 @@ def described_count(client: SimClient, topic: str) -> int:
 
 
 def test_a_group_coordinator_that_is_loading_holds_up_its_own_partition_alone() -> None:
-    """It answers at once, before the write has come to the partitions named behind its own."""
+    """It answers with an error at once, before the markers of the partitions behind its own are written."""
     world = transactional_world(25)
     client = world.client()
     create(client, "t", partitions=2)
@@ -319,7 +320,7 @@ def test_a_group_coordinator_that_is_loading_holds_up_its_own_partition_alone() 
         loading: Any = groups._shards[index]
         loading.drop()
         loading.replicated = loading._begin()
-        loading.replicated._loading = iter(list[Any], None)  # a log without an end
+        loading.replicated._loading = iter(list[Any], None)  # a log that never ends
         loading._loading.is_waiting = True
     abort = marker(one, (CONSUMER_OFFSETS, 0), ("t", 0), ("t", 1))
     assert write(client, abort) == [[ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NONE, ErrorCode.NONE]]

@@ -1,4 +1,4 @@
-"""A topic of many partitions, while they are made: who is served first, and what may happen meanwhile."""
+"""A topic of many partitions while they are created: which requests are served first, and what may happen meanwhile."""
 
 from collections.abc import Callable
 
@@ -149,7 +149,7 @@ def test_a_stop_does_not_wait_for_partitions_that_are_not_begun() -> None:
 
 
 def test_a_stop_answers_who_waits_for_partitions_once() -> None:
-    """They may come about while the node stops."""
+    """The partitions may be created while the node stops."""
     for meanwhile in range(30):
         world = NodeWorld(seed=3)
         begin(world, partitions=3)
@@ -168,8 +168,8 @@ def test_a_stop_closes_its_logs_over_several_turns() -> None:
 
 
 def test_a_broker_is_not_fenced_while_its_controller_owes_it_an_answer() -> None:
-    """The heartbeat waits behind the records of a large topic, for longer than the session. Being fenced and unfenced,
-    with all its partitions, took longer still, and so it went on."""
+    """The heartbeat waits behind the records of a large topic for longer than the session. Once, the broker was fenced
+    and unfenced with all its partitions, which took longer still, so that it was fenced again."""
     world = NodeWorld(seed=7)
     client = world.client()
     create(client, "t")
@@ -185,7 +185,7 @@ def test_a_broker_is_not_fenced_while_its_controller_owes_it_an_answer() -> None
 
 
 def deleting_world(seed: int) -> tuple[NodeWorld, SimClient]:
-    """In the middle of the deletion of a topic with many partitions."""
+    """Return a world that is in the middle of deleting a topic with many partitions."""
     world = NodeWorld(seed=seed, look_ns=LOOK_NS)
     client = world.client()
     begin(world, partitions=MANY)
@@ -210,7 +210,7 @@ def test_a_deleted_topic_is_not_served_from_its_deletion_on_although_its_logs_go
 
 
 def test_a_stop_deletes_all_of_a_deleted_topic() -> None:
-    """What is left of it would be taken for a stray by the next start, and kept for ever."""
+    """The next start would take a partition that is left over for a stray one, and keep it for ever."""
     world, _ = deleting_world(32)
     world.stop()
     world.start()

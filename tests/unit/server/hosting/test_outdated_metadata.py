@@ -1,6 +1,6 @@
-"""A log that was written in a later epoch than the metadata know of, as when an older copy of them was put back. What a
-leader wrote in its former epoch would be cut off at the next recovery: it must not be acknowledged in the first place.
-"""
+"""A log that was written in a later leader epoch than the metadata know of, as after an older copy of the metadata was
+restored. The next recovery would cut off what a leader writes in its former epoch, so that must not be acknowledged in
+the first place."""
 
 from tests.support.serving import batch_of, create, fetch_values, produce, produced
 
@@ -23,7 +23,7 @@ def written_in_later_epoch(by: int) -> NodeWorld:
     world = NodeWorld(seed=107)
     create(world.client(), "t")
     partition = partition_in(world)
-    partition.leader_epoch += by  # that the metadata will not know of after the start
+    partition.leader_epoch += by  # the metadata will not have this epoch after the start
     produce(world.client(), "t", b"late")
     restart(world)
     return world

@@ -1,4 +1,4 @@
-"""The listener for metrics on the simulated network: order, limits, slices, and who is closed."""
+"""The listener for metrics on the simulated network: order, limits, slices, and which connections are closed."""
 
 from collections.abc import Callable, Iterator
 
@@ -15,7 +15,7 @@ PORT = 9404
 
 
 class Peer:
-    """What a client sends and hears."""
+    """A client's side of a connection: what it sends and receives."""
 
     def __init__(self, world: "World") -> None:
         self._world = world

@@ -1,4 +1,4 @@
-"""HTTP by itself: bytes in, requests out, and nothing that is not plainly right."""
+"""HTTP by itself: bytes in, requests out, and nothing accepted that is not plainly right."""
 
 import pytest
 

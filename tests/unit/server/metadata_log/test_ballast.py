@@ -1,4 +1,5 @@
-"""The ballast of the metadata log: half of it, released while it is taken, and where it can not be removed."""
+"""The ballast of the metadata log: half allocated, released while it is being allocated, and where it can not be
+removed."""
 
 import pytest
 from tests.sim.metadata_node import LOG_DIR, MetadataNode, format_node
@@ -37,7 +38,7 @@ def with_ballast(fs: SimFileSystem, clock: SimClock) -> MetadataNode:
 
 
 def half_taken(fs: SimFileSystem, clock: SimClock) -> MetadataNode:
-    """A node that is in the middle of taking it."""
+    """Return a node that is in the middle of allocating the ballast."""
     node = MetadataNode(fs, clock).start()
     steps = node.log.ballast.taking()
     for _ in range(5):

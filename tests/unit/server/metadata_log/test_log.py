@@ -1,4 +1,4 @@
-"""One voter's metadata log on a simulated disk: electing, writing, reading, restarting, faults and what is refused."""
+"""One voter's metadata log on a simulated disk: electing, writing, reading, restarting, faults and refusals."""
 
 from collections.abc import Callable, Iterator
 
@@ -44,7 +44,7 @@ def fs(clock: SimClock) -> SimFileSystem:
 
 
 def restart(node: MetadataNode, **changes: object) -> MetadataNode:
-    """After the process died."""
+    """Kill the process and start another on the same disk."""
     node.fs.kill()
     return MetadataNode(node.fs, node.clock, **changes).start()  # type: ignore[arg-type]
 
@@ -73,9 +73,9 @@ def test_nothing_is_written_before_the_vote_is_on_disk(fs: SimFileSystem, clock:
     assert node.quorum.leader_id == 1
 
 
-@pytest.mark.parametrize("seed", range(8))  # of what the power loss takes: in some of them the record survives
+@pytest.mark.parametrize("seed", range(8))  # in some seeds the record survives the power loss
 def test_an_epoch_in_which_somebody_could_have_seen_it_lead_does_not_come_again(seed: int, clock: SimClock) -> None:
-    """The power goes when the leader is known, and before its first record is synced."""
+    """The power fails when the leader is known, but before its first record is synced."""
     fs = SimFileSystem(clock, seed)
     format_node(fs, clock)
     node = MetadataNode(fs, clock)

@@ -1,4 +1,4 @@
-"""The settings of the metadata log, from a configuration and into storage."""
+"""The settings of the metadata log, from the configuration to storage."""
 
 from tidelog.config import load_broker_config
 from tidelog.config.topic_config import UNLIMITED

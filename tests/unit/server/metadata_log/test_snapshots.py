@@ -1,4 +1,4 @@
-"""Snapshot files: names, contents, and what is not a whole one."""
+"""Snapshot files: names, contents, and files that are no whole snapshot."""
 
 from collections.abc import Generator
 from itertools import pairwise

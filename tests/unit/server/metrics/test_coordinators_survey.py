@@ -1,4 +1,4 @@
-"""What a scrape tells of groups and transactions: lag that can be checked by hand, in pieces, and no more than fits."""
+"""The metrics of groups and transactions: lag that can be checked by hand, taken in pieces, and no more than fits."""
 
 import pytest
 from tests.unit.client.simulated import COORDINATING, client_of, world_of
@@ -36,7 +36,7 @@ def scraper(world: NodeWorld) -> Scraper:
 
 
 def fill(client: Client, topic: str, *counts: int) -> None:
-    """So many records in each partition."""
+    """Create the topic with `counts` records in its partitions."""
     Admin(client).create_topic(NewTopic(topic, len(counts)))
     with Producer(client) as producer:
         for partition, count in enumerate(counts):
@@ -119,7 +119,7 @@ def test_transactions_by_state_and_the_age_of_the_oldest(client: Client, scraper
 
 
 def survey_of(world: NodeWorld) -> tuple[CoordinatorSurvey, int]:
-    """And in how many pieces it was taken."""
+    """Take a survey; return it, and in how many pieces it was taken."""
     survey = CoordinatorSurvey()
     return survey, sum(1 for _ in survey.take(world.running.broker))
 

@@ -1,4 +1,4 @@
-"""The numbers after known traffic, scraped from a node in the simulator as Prometheus would."""
+"""The metrics after known traffic, scraped from a node in the simulator as Prometheus would."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ REQUESTS = "kafka_network_requestmetrics_"
 
 
 class Scraper:
-    """A connection to the listener for metrics; the simulated network's receiver."""
+    """A connection to the listener for metrics, as the simulated network's receiver."""
 
     def __init__(self, world: NodeWorld) -> None:
         self._world = world
@@ -138,7 +138,7 @@ def test_a_deleted_topic_takes_its_series_with_it(client: SimClient, scraper: Sc
 
 @pytest.mark.parametrize("acks", [0, 1, -1])
 def test_requests_are_counted_once_however_they_go(acks: int) -> None:
-    """The first of a connection goes the ordinary way, the next the quick one; all have all of the histograms."""
+    """The first request of a connection takes the ordinary path, the next the quick one; all are in all histograms."""
     world = new_world()
     client, scraper = world.client(), Scraper(world)
     create(client, "requests")
@@ -233,7 +233,7 @@ def test_every_family_is_declared_once_and_told_by_its_name(client: SimClient, s
     assert len(set(names)) == len(names)
     found = scraper.scrape()
     assert set(found.kinds) <= set(names)
-    # Of groups and transactions there are none (test_metrics_coordinators has some).
+    # There are no groups and transactions here (test_coordinators_survey has some).
     nobody = {"tidelog_consumer_lag", "tidelog_consumer_lag_max", "tidelog_groups", "tidelog_transactions"}
     unknown_here = {name for name in names if name.startswith("process_")} | {f"{REQUESTS}errors_total"} | nobody
     assert set(names) - set(found.kinds) <= unknown_here

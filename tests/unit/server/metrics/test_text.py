@@ -1,4 +1,4 @@
-"""The text format, the turns' times, and the page that documents all of it."""
+"""The text format, the times of turns, and the page that documents the metrics."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_a_family_that_has_nothing_to_tell_is_left_out() -> None:
 
 def test_a_histogram_is_cumulative_and_in_seconds() -> None:
     histogram = Histogram()
-    histogram.add(BOUNDS_NS[0])  # a bound counts what is as long as itself
+    histogram.add(BOUNDS_NS[0])  # a bound is part of its bucket
     histogram.add(3 * MS, 4)
     histogram.add(10**12)
     found = parse(text_of(family(Kind.HISTOGRAM, [(("x",), histogram)], "request")))

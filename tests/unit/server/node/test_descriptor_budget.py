@@ -1,4 +1,4 @@
-"""The descriptors of a process, shared out; and who is one client too many for them."""
+"""The descriptors of a process and how they are shared out; and the client that is one too many for them."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Formatting: what is written where, and what is refused."""
+"""Formatting: which files are written, and what is refused."""
 
 from typing import Any
 
@@ -153,7 +153,7 @@ def test_a_directory_that_can_not_be_read_is_told_and_the_others_formatted(fs: S
 
 
 def test_meta_properties_come_last(fs: SimFileSystem) -> None:
-    """So that a format which was cut off counts as none."""
+    """A format that was cut off then counts as none."""
     fs.disk("/disk").faults.fail(Op.SYNC, f"{ONE}/meta.properties.tmp")
     with pytest.raises(FormatError, match="could not be formatted"):
         run(fs)

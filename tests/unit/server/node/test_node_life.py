@@ -173,7 +173,7 @@ def test_a_log_of_a_topic_that_is_not_known_is_set_aside_and_kept() -> None:
     metadata = read_partition_metadata(world.fs, "/disk/a/t-0")
     assert metadata is not None
     world.kill()
-    world.fs.rename("/disk/a/t-0", "/disk/a/u-0")  # a topic of which nobody has heard
+    world.fs.rename("/disk/a/t-0", "/disk/a/u-0")  # a topic that the metadata do not have
     world.start()
     world.run(200)
     strays = [name for name in world.fs.list_directory("/disk/a") if name.endswith(DirectoryState.STRAY.value)]

@@ -1,5 +1,5 @@
-"""No descriptor at any moment of a start: the node waits for one, and then is what it would have been. With each file
-that is opened the shortage begins once."""
+"""A shortage of descriptors at any moment of a start: the node waits for one, and ends up as it would have without the
+shortage. The shortage begins once at each file that the start opens."""
 
 import logging
 
@@ -21,13 +21,13 @@ from tidelog.storage.log.loader import LogContext
 from tidelog.storage.segment.descriptors import Descriptors
 
 TOPICS = 6
-# A cached file that is closed for it is no help either: so many in a row fail.
+# This many opens in a row fail, so that closing a cached file does not help either.
 IN_A_ROW = 12
 SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "1"}
 
 
 def filled_world(is_stopped: bool) -> NodeWorld:
-    """A node that is not running, with some topics, and a snapshot in its metadata log."""
+    """Return a node that is not running, with some topics, and a snapshot in its metadata log."""
     world = NodeWorld(51, SNAPSHOTS)
     client = world.client()
     for index in range(TOPICS):
@@ -47,7 +47,7 @@ def metadata_of(world: NodeWorld) -> str:
 
 
 def start(world: NodeWorld) -> int:
-    """As the runner does it, which begins again where the files could not be opened. How often it did."""
+    """Start as the runner does, again whenever the files could not be opened; return how often that happened."""
     attempts = 0
     while True:
         try:
@@ -125,7 +125,7 @@ def test_a_metadata_log_that_can_not_be_opened_lets_go_of_its_lock() -> None:
 
 
 class Unable:
-    """A node whose files can not be opened the first times."""
+    """A node whose files can not be opened the first few times."""
 
     attempts = 0
 

@@ -1,4 +1,4 @@
-"""What a node says when it begins to serve that it can not do what it was asked for."""
+"""The errors that a node logs when it begins to serve and can not do everything that it was configured for."""
 
 import logging
 
@@ -83,7 +83,7 @@ def test_the_advice_works_and_is_not_repeated(caplog: pytest.LogCaptureFixture) 
     world.stop()
     world.overrides |= {
         "offsets.topic.replication.factor": "3"
-    }  # the topic is there: the number has no effect any more
+    }  # the topic exists, so the factor has no effect any more
     world.start()
     assert errors(caplog) == []
 
@@ -97,7 +97,8 @@ def test_too_many_replicas_of_topics_by_default(caplog: pytest.LogCaptureFixture
 def test_settings_that_an_earlier_version_stored(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They could be set then; today they are refused, and still do not keep the node from starting."""
+    """An earlier version accepted these settings. Today they are refused, but still do not keep the node from
+    starting."""
     world = NodeWorld(55, COORDINATING)
     client = world.client()
     rate = "max.connection.creation.rate"

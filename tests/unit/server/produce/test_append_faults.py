@@ -1,5 +1,5 @@
-"""A disk that fails while a batch is given its place, before anything is written: the first append after a start reads
-the active segment. Who appends is told, and the node goes on with its other directory."""
+"""A disk that fails while a batch is given its offset, before anything is written: the first append after a start reads
+the active segment. The producer gets the error, and the node goes on with its other directory."""
 
 import pytest
 from tests.support.coordinating import commit, fetched, partition_of
@@ -58,7 +58,7 @@ def test_a_producer_is_told() -> None:
 
 
 def test_a_producer_is_told_that_has_produced_there_before() -> None:
-    """Its batches take the short way. A segment is read when the next turn appends to it, for its first timestamp."""
+    """The producer's batches take the quick path. The next turn's append reads the segment for its first timestamp."""
     world = two_disks(65)
     client = world.client()
     create(client, "small", configs={"internal.segment.bytes": "2000"})
@@ -75,7 +75,7 @@ def test_a_producer_is_told_that_has_produced_there_before() -> None:
 
 @pytest.mark.parametrize("is_v2", [False, True], ids=["v1", "v2"])
 def test_a_transactional_producer_is_told(is_v2: bool) -> None:
-    """Its batch is placed when the coordinator has had its say, outside of its request."""
+    """The batch is given its offset after the coordinator has answered, outside of its request."""
     world = two_disks(63)
     one = SimProducer(world, "id", is_v2=is_v2).init()
     one.write(("t", 0), value=b"x")

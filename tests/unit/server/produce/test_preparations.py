@@ -1,4 +1,4 @@
-"""Batches that take longer than a turn: prepared beside the loop, in order, whatever happens meanwhile."""
+"""Batches that take longer than a turn: workers prepare them, in order, whatever happens meanwhile."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -95,7 +95,7 @@ def alter(client: SimClient, topic: str, name: str, value: str) -> None:
     assert answer.responses[0].error_code == ErrorCode.NONE
 
 
-# The order of things
+# Order
 
 
 def test_a_heavy_batch_is_compressed_by_a_worker(client: SimClient, topic: str, workers: IdleWorkers) -> None:
@@ -177,7 +177,7 @@ def test_a_request_that_fills_the_turn_goes_on_in_the_next() -> None:
 def test_what_nobody_waits_for_is_appended_too(
     world: NodeWorld, client: SimClient, topic: str, workers: IdleWorkers
 ) -> None:
-    """acks=0 and good bye: a client that sends so is told nothing, and expects no less."""
+    """The client sends with acks=0 and leaves: it gets no answer, but the batches are appended."""
     other = world.client()
     other.send(produce_request(topic, (0, heavy_batch(b"a")), acks=0), 9, expect_response=False)
     other.send(produce_request(topic, (0, batch_of(b"b")), acks=0), 9, expect_response=False)
@@ -197,7 +197,7 @@ def test_a_batch_twice_is_there_once(client: SimClient, topic: str) -> None:
     assert names(fetch_values(client, topic)) == [b"a"]
 
 
-# What happens meanwhile
+# Events while a batch is prepared
 
 
 def send_heavy(client: SimClient, topic: str, workers: IdleWorkers, **options: Any) -> None:
@@ -281,7 +281,7 @@ def test_the_time_under_log_append_time_is_that_of_the_append(
 def test_the_transaction_is_aborted(
     world: NodeWorld, client: SimClient, topic: str, workers: IdleWorkers, is_v2: bool
 ) -> None:
-    """A batch that comes back after the end of its transaction must not open another: nobody would ever end it."""
+    """A batch that is ready after the end of its transaction must not open another, which nobody would ever end."""
     one = SimProducer(world, f"vid{next(_names)}", is_v2=is_v2).init()
     one.write((topic, 0))
     batch = one.batch((topic, 0), heavy_value(b"late"))
@@ -418,7 +418,7 @@ def test_a_batch_that_inflates_without_end_is_refused_by_name(client: SimClient,
     assert "67108864" in (answer.error_message or "")
 
 
-# Memory, and the end
+# Memory and shutdown
 
 
 def test_what_is_away_counts_as_memory_of_requests() -> None:

@@ -1,4 +1,4 @@
-"""Produce: each acks and version, and every way to say no."""
+"""Produce: each acks and version, and every refusal."""
 
 import struct
 from typing import Any
@@ -41,7 +41,7 @@ def with_crc(batch: memoryview) -> memoryview:
 @pytest.mark.parametrize("version", range(OLDEST, NEWEST + 1))
 def test_every_version_and_acks(client: SimClient, topic: str, version: int, acks: int) -> None:
     topic_id = create(client, topic)
-    for base in (0, 2, 4):  # the second of a kind takes the quick way
+    for base in (0, 2, 4):  # the second of a kind takes the quick path
         named = one(topic, batch_of(b"a", b"b"), topic_id=topic_id if version >= FIRST_BY_ID else None)
         response = client.ask(request(named, acks=acks), version)
         answer = response.responses[0].partition_responses[0]
@@ -52,7 +52,7 @@ def test_every_version_and_acks(client: SimClient, topic: str, version: int, ack
 
 
 def test_acks_0_holds_nobody_up_however_many_there_are(client: SimClient, topic: str) -> None:
-    """More of them than may be in flight, in one go."""
+    """More requests than may be in flight arrive at once."""
     create(client, topic)
     for _ in range(1_500):
         client.send(request(one(topic, batch_of(b"x")), acks=0), 9, expect_response=False)
@@ -115,7 +115,7 @@ def test_one_partition_fails_and_the_others_do_not(client: SimClient, topic: str
 
 
 def test_a_topic_without_partitions_in_front_of_another(client: SimClient, topic: str) -> None:
-    """A fuzzer found it: what was remembered for the next request was of the wrong topic."""
+    """A fuzzer found that the path which was remembered for the next request had the wrong topic."""
     create(client, topic)
     for base in range(2):
         response = client.ask(request(TopicProduceData(name="x", partition_data=[]), one(topic, batch_of(b"x"))), 9)
@@ -238,12 +238,12 @@ def test_too_few_in_sync_replicas(client: SimClient, node: NodeWorld, topic: str
 
 
 def test_a_batch_that_nobody_confirms_in_time(client: SimClient, topic: str) -> None:
-    """With `flush.messages=1` the disk has to confirm it, which takes longer than no time at all."""
+    """The disk has to confirm the batch, because of `flush.messages=1`, which takes longer than a timeout of 0."""
     create(client, topic, configs={"flush.messages": "1"})
     impatient = ProduceRequest(acks=-1, timeout_ms=0, topic_data=[one(topic, batch_of(b"x"))])
     answer = client.ask(impatient, 9).responses[0].partition_responses[0]
     assert answer.error_code == ErrorCode.REQUEST_TIMED_OUT
-    assert produce(client, topic, b"y") == 1  # it was written all the same
+    assert produce(client, topic, b"y") == 1  # the batch was written all the same
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

@@ -1,4 +1,4 @@
-"""Every rule for sequences and epochs of an idempotent producer, over the wire, by the quick and the ordinary way."""
+"""Every rule for sequences and epochs of an idempotent producer, over the wire, by the quick and the ordinary path."""
 
 from itertools import count
 from typing import Any
@@ -24,7 +24,7 @@ NONE, OUT_OF_ORDER = ErrorCode.NONE, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 class Idempotent:
-    """A producer with an id of its own, which sends what it is told to."""
+    """A producer with an id of its own, which sends any sequence that a test asks for."""
 
     def __init__(self, client: SimClient, topic: str) -> None:
         self.client = client
@@ -48,7 +48,8 @@ class Idempotent:
 
 @pytest.fixture(params=["quick", "ordinary"])
 def one(client: SimClient, topic: str, request: pytest.FixtureRequest) -> Idempotent:
-    """By the ordinary way: the connection forgets the quick one before every request."""
+    """Return a producer for each path. On the ordinary one the connection forgets the quick path before every
+    request."""
     create(client, topic)
     producer = Idempotent(client, topic)
     if request.param == "ordinary":
@@ -89,7 +90,7 @@ def test_a_gap_an_overlap_and_what_comes_next(one: Idempotent) -> None:
 
 
 def test_a_refusal_says_where_the_log_begins(one: Idempotent) -> None:
-    """By that a producer tells whether it is out of order or its records were deleted."""
+    """A producer tells by the log start offset whether it is out of order or its records were deleted."""
     for sequence in range(3):
         one.send(sequence)
     cut = DeleteRecordsTopic(name=one.topic, partitions=[DeleteRecordsPartition(partition_index=0, offset=2)])
@@ -152,7 +153,7 @@ def test_two_producers_do_not_mind_each_other(one: Idempotent) -> None:
 
 @pytest.mark.parametrize("end", [NodeWorld.stop, NodeWorld.kill, NodeWorld.lose_power])
 def test_the_last_batch_outlives_the_node(end: Any) -> None:
-    """Of earlier ones a snapshot, by its format, knows nothing."""
+    """A snapshot, by its format, has nothing of earlier batches."""
     world = NodeWorld(41, {"log.flush.interval.messages": "1"})
     create(world.client(), "t")
     one = Idempotent(world.client(), "t")
@@ -167,7 +168,7 @@ def test_the_last_batch_outlives_the_node(end: Any) -> None:
 
 
 def test_an_idle_producer_is_forgotten_and_goes_on_where_it_was() -> None:
-    """Which never surfaces as an error of sequence."""
+    """Being forgotten never shows as an out-of-order sequence."""
     world = NodeWorld(42, {"producer.id.expiration.ms": "1000", "producer.id.expiration.check.interval.ms": "500"})
     create(world.client(), "t")
     one = Idempotent(world.client(), "t")

@@ -1,4 +1,5 @@
-"""The first batch of a transaction in a partition: who is asked about it, what is refused; nothing overtakes it."""
+"""The first batch of a transaction in a partition: which coordinator verifies it, what is refused; and nothing
+overtakes it."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -46,7 +47,7 @@ def producer(world: NodeWorld, *, is_v2: bool = True) -> SimProducer:
     return SimProducer(world, f"vid{next(_names)}", is_v2=is_v2).init()
 
 
-# Who is not let in
+# Refused producers
 
 
 @pytest.mark.parametrize(("version", "code"), [(9, ErrorCode.INVALID_TXN_STATE), (11, ErrorCode.TRANSACTION_ABORTABLE)])
@@ -65,7 +66,8 @@ def test_a_partition_that_was_not_added(
 def test_a_batch_that_comes_after_the_end_opens_no_transaction(
     world: NodeWorld, client: SimClient, topic: str, version: int, code: ErrorCode
 ) -> None:
-    """The reason for all of this (KIP-890): nobody would ever end it, and readers of committed data stop there."""
+    """This is the reason for verification (KIP-890): nobody would ever end that transaction, and read_committed readers
+    would stop there."""
     one = producer(world, is_v2=False)
     one.write((topic, 0))
     one.end()
@@ -99,7 +101,7 @@ def test_without_verification_the_same_batch_is_written(topic: str) -> None:
 def test_batches_of_two_producers_are_refused_together(world: NodeWorld, client: SimClient, topic: str) -> None:
     one, other = producer(world), producer(world)
     contents = ((topic, 0), one.batch((topic, 0), b"x")), ((topic, 1), other.batch((topic, 1), b"x"))
-    (answer,) = client.ask(one.request(*contents), 12).responses  # each topic has one place in it
+    (answer,) = client.ask(one.request(*contents), 12).responses  # each topic comes once in a response
     codes = [(each.index, each.error_code) for each in answer.partition_responses]
     assert codes == [(0, ErrorCode.INVALID_PRODUCER_ID_MAPPING), (1, ErrorCode.INVALID_PRODUCER_ID_MAPPING)]
 
@@ -150,7 +152,7 @@ def test_a_plain_batch_inside_a_transaction(world: NodeWorld, client: SimClient,
     assert produced(client, topic, plain).error_code == ErrorCode.INVALID_TXN_STATE
 
 
-# The coordinator does not know, or not yet
+# The coordinator can not tell, or not yet
 
 
 def refuse_with(code: ErrorCode, world: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +181,7 @@ def test_what_passes_is_said_as_older_producers_understand_it(
 
 
 def held_up_end(world: NodeWorld, one: SimProducer, topic_partition: tuple[str, int]) -> Callable[[], None]:
-    """The transaction is decided, and its markers are not written before the result is called."""
+    """Decide the transaction, and hold its markers back until the returned function is called."""
     family = world.running.broker.coordinators.transactions
     send = family.on_effect
     effects: list[Any] = []
@@ -229,9 +231,9 @@ def test_producers_of_version_1_are_told_to_come_again(world: NodeWorld, topic: 
 
 
 def test_nothing_overtakes_a_batch_that_is_being_verified(world: NodeWorld, client: SimClient, topic: str) -> None:
-    """Neither its producer's next batches nor anybody else's on the connection, by whatever way they would go."""
+    """Neither the producer's next batches nor others on the connection overtake it, by either path."""
     one = producer(world)
-    produce(one.client, topic, b"quick")  # the connection knows the quick way to this partition
+    produce(one.client, topic, b"quick")  # the connection learns the quick path to this partition
     go_on = held_up_end(world, one, (topic, 1))
     topic_partition = (topic, 0)
     one.client.send(one.request((topic_partition, one.batch(topic_partition, b"1"))), 12)
@@ -265,7 +267,7 @@ def test_what_is_held_is_not_written_over_by_what_arrives(world: NodeWorld, clie
 def test_a_held_request_without_acks_holds_nobody_up(world: NodeWorld, client: SimClient, topic: str) -> None:
     one = producer(world)
     go_on = held_up_end(world, one, (topic, 1))
-    big = 600_000  # two of them are more than a connection may have open
+    big = 600_000  # two of these are more than a connection may have open
     for _ in range(4):
         request = one.request(((topic, 0), one.batch((topic, 0), b"x" * big)))
         request.acks = 0

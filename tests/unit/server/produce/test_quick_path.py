@@ -1,5 +1,5 @@
-"""The quick way of a produce request beside the ordinary one: the same requests to two nodes of one seed, one of which
-forgets its produce paths before every request. Whatever a client may send, both answer alike and keep the same log."""
+"""The quick path of a produce request against the ordinary one: the same requests go to two nodes of one seed, one of
+which forgets its produce paths before every request. Both give the same answers and keep the same log."""
 
 from collections.abc import Callable
 from typing import Any
@@ -115,7 +115,8 @@ def topic_id_of(side: Side, topic: str) -> Uuid:
 
 
 def answers(side: Side, topic: str, version: int, acks: int) -> dict[str, Any]:
-    """To each of the batches, on one connection; a connection that was closed is said to be, and made anew."""
+    """Return the answer to each of the batches, sent on one connection; "closed" where it was closed, after which a new
+    one is made."""
     client = side.world.client()
     create(client, topic)
     topic_id = topic_id_of(side, topic)
@@ -124,7 +125,7 @@ def answers(side: Side, topic: str, version: int, acks: int) -> dict[str, Any]:
         side.before_request()
         try:
             told[name] = client.ask(request(topic, topic_id, records, version, acks), version)
-            if version >= FIRST_BY_ID:  # another one on each side
+            if version >= FIRST_BY_ID:  # topic ids differ between the sides
                 assert told[name].responses[0].topic_id == topic_id
                 told[name].responses[0].topic_id = None
         except EOFError:
@@ -174,7 +175,7 @@ def test_requests_without_acks_go_between_others(sides: tuple[Side, Side]) -> No
 
 
 def test_a_frame_that_ends_inside_what_was_learned_is_not_read_beyond_its_end(sides: tuple[Side, Side]) -> None:
-    """What lies behind it in the buffer is of the request before."""
+    """The bytes behind the frame in the buffer are left over from the request before."""
     ends = []
     for side in sides:
         client = side.world.client()

@@ -1,4 +1,4 @@
-"""Who changed what: the line that each change of topics and settings leaves in the log."""
+"""The audit line that each change of topics and settings leaves in the log: which client changed what."""
 
 import logging
 from typing import Any
@@ -26,7 +26,7 @@ from tidelog.sim.node_world import NodeWorld, SimClient
 
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> Any:
-    """The lines so far, without the address, whose port is any."""
+    """Return a function that takes the lines logged so far, without the address, whose port varies."""
 
     def taken() -> list[str]:
         found = [each for each in caplog.records if "action" in getattr(each, "fields", {})]

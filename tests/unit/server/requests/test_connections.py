@@ -1,4 +1,4 @@
-"""What one client may take of the node: connections, memory, time."""
+"""Limits on what one client may use of the node: connections, memory, time."""
 
 import logging
 import struct
@@ -19,7 +19,7 @@ from tidelog.sim.node_world import NodeWorld, SimClient
 
 
 def describe_broker() -> DescribeConfigsRequest:
-    """Sixty bytes that are answered with tens of thousands."""
+    """Return a request of sixty bytes that is answered with tens of thousands."""
     return DescribeConfigsRequest(
         resources=[DescribeConfigsResource(resource_type=4, resource_name="1", configuration_keys=None)],
         include_synonyms=True,
@@ -28,7 +28,8 @@ def describe_broker() -> DescribeConfigsRequest:
 
 
 def test_who_does_not_read_is_not_answered_any_further() -> None:
-    """Its requests wait in its own socket; another client notices nothing; and when it reads again, all is there."""
+    """The client's requests wait in its own socket, and other clients notice nothing. When it reads again, it gets all
+    answers."""
     world = NodeWorld(seed=21)
     slow, other = Raw(world), world.client()
     slow.send(raw_request(18, 0))
@@ -70,7 +71,7 @@ def test_answers_behind_a_long_poll_are_not_piled_up() -> None:
 
 
 def test_what_a_connection_keeps_counts_until_it_is_given_back() -> None:
-    """Also after an answer has left: that one was counted apart."""
+    """The kept bytes still count after an answer has been sent, whose bytes are counted apart."""
     world = NodeWorld(seed=27)
     client, other = world.client(), world.client()
     create(other, "t")
@@ -78,7 +79,7 @@ def test_what_a_connection_keeps_counts_until_it_is_given_back() -> None:
     client.send(FetchRequest(max_wait_ms=50_000, min_bytes=1, topics=[wanted]), 12)
     world.run(20)
     connection = max(world.running.broker.connections.all(), key=lambda each: each.kept_bytes)
-    connection.keep(OWED_BYTES_MAX + 1)  # as a produce does that is held back
+    connection.keep(OWED_BYTES_MAX + 1)  # as a produce that is held back does
     produce(other, "t", b"x")
     assert client.receive().responses[0].partitions[0].high_watermark == 1
     client.send(MetadataRequest(topics=[]), 9)
@@ -113,8 +114,8 @@ def test_one_connection_too_many(caplog: pytest.LogCaptureFixture) -> None:
     assert not any(each.is_closed for each in clients)
     lines = [each.getMessage() for each in caplog.records]
     assert "max.connections" in lines[0]
-    assert "client" in lines[0]  # who it was
-    assert len(lines) == 10  # and no more: the rest is counted
+    assert "client" in lines[0]  # names the client
+    assert len(lines) == 10  # no more lines: the rest is only counted
     clients[0].close()
     world.run(20)
     assert world.client().ask(MetadataRequest(topics=[]), 9).error_code == ErrorCode.NONE
@@ -140,7 +141,7 @@ def test_requests_in_flight_are_answered_in_order(client: SimClient, node: NodeW
     assert hasattr(client.receive(), "brokers")
 
 
-# What is no request
+# Bytes that are no request
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,7 @@ def test_garbage_ends_its_own_connection_only_and_is_named_once(
 
 
 def test_a_client_that_speaks_tls_is_told_apart(node: NodeWorld, caplog: pytest.LogCaptureFixture) -> None:
-    node.running.events._windows.clear()  # the other tests' garbage
+    node.running.events._windows.clear()  # forget the garbage of other tests
     raw = Raw(node)
     with caplog.at_level(logging.WARNING):
         raw.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
@@ -228,7 +229,7 @@ def test_beyond_the_limit_nobody_begins_a_large_request_and_everybody_ends_their
 
 
 def starving_world(seed: int, *, waiting: int = 1) -> tuple[NodeWorld, list[Raw], bytes]:
-    """Two clients hold all of the memory with half a request each, and others wait for it."""
+    """Return a world in which two clients hold all of the memory with half a request each, while others wait for it."""
     overrides = {"queued.max.request.bytes": str(LIMIT), "socket.request.max.bytes": str(LIMIT)}
     world = NodeWorld(seed=seed, overrides=overrides)
     create(world.client(), "t")
@@ -249,7 +250,7 @@ def memory_of(world: NodeWorld) -> RequestMemory:
 
 
 def test_half_a_request_does_not_keep_others_waiting_for_ever() -> None:
-    """However slowly the rest comes: one byte a second is no sign of life."""
+    """A client that sends one byte a second does not count as making progress."""
     world, raws, frame = starving_world(28)
     for at in range(100_000, 100_015):
         raws[0].send(frame[at : at + 1])
@@ -270,7 +271,7 @@ def test_while_nobody_waits_a_client_may_be_slow() -> None:
 
 
 def test_a_client_that_sends_one_large_request_after_another_is_not_slow() -> None:
-    """Each frame is timed by itself: the memory is never given back in between."""
+    """Each frame is timed by itself, although the memory is never given back in between."""
     world, raws, frame = starving_world(30)
     for _ in range(14):
         world.run(1_000)

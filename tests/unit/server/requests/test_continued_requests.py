@@ -1,4 +1,5 @@
-"""Requests that go on in later turns than they came in: a bug costs them alone there, too, and a stop ends them."""
+"""Requests that go on in later turns than they came in: a bug there, too, fails only its own request, and a stop ends
+them."""
 
 import errno
 import os
@@ -35,7 +36,7 @@ from tidelog.sim.node_world import NodeWorld, SimClient
 from tidelog.storage.log.log import Log
 from tidelog.storage.log.reading import search_offset
 
-LOOK_NS = 4_000_000  # every look at the clock takes so long: a turn is over after a few
+LOOK_NS = 4_000_000  # the time that each look at the clock takes: a turn is over after a few
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def search(timestamp: int, partitions: int = 1) -> ListOffsetsRequest:
 
 
 def prepared_later(world: NodeWorld, client: SimClient, acks: int) -> IdleWorkers:
-    """A produce request with a light batch, which is staged, and a heavy one, which a worker has to prepare."""
+    """Send a produce request with a light batch, which is staged, and a heavy one, which a worker has to prepare."""
     create(client, "t", partitions=2, configs=HEAVY_CONFIG)
     workers = IdleWorkers(world)
     request = produce_request("t", (0, batch_of(b"staged")), (1, heavy_batch(b"heavy")), acks=acks)
@@ -134,7 +135,7 @@ def test_a_bug_in_a_later_turn_of_a_search(world: NodeWorld, monkeypatch: pytest
 
 
 def test_a_search_looks_at_the_clock_after_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step may inflate megabytes: a few of them are a turn, and not as many as steps over headers alone."""
+    """A step may inflate megabytes, so a turn has time for only a few, unlike steps over headers alone."""
     world = NodeWorld(seed=5, look_ns=LOOK_NS)
     client, partitions = world.client(), 40
     create(client, "t", partitions=partitions)
@@ -185,7 +186,7 @@ def test_a_segment_that_was_deleted_meanwhile_is_passed_over(world: NodeWorld, m
 
 
 def stop_by_itself(_broker: Any) -> Any:
-    """A controller that does not answer moves no leader away."""
+    """Stop like a node whose controller does not answer, and moves no leader away."""
     yield from ()
 
 

@@ -1,5 +1,5 @@
-"""Large requests whose client has left: what changes something is carried out, what only asks is abandoned, and neither
-can pile up."""
+"""Large requests whose client has left: requests that change something are carried out, mere questions are abandoned,
+and neither can pile up."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ from tidelog.server.requests.questions import QUESTIONS
 from tidelog.server.requests.registry import HANDLERS
 from tidelog.sim.node_world import NodeWorld
 
-LOOK_NS = 1_000_000  # every look at the clock takes so long: a slice is a few looks
+LOOK_NS = 1_000_000  # the time that each look at the clock takes: a slice is a few looks
 PARTITIONS = 3_000
 SETTINGS = {
     **COORDINATING,
@@ -153,7 +153,7 @@ def test_a_stop_does_not_wait_for_it() -> None:
 
 
 def test_every_api_is_a_question_or_changes_something() -> None:
-    """A new one has to be put on one of the two lists: this one, or `QUESTIONS`."""
+    """A new API has to be put on one of the two lists: this one, or `QUESTIONS`."""
     assert {ApiKey(key) for key in HANDLERS} - QUESTIONS == {
         ApiKey.PRODUCE,
         ApiKey.FETCH,  # it holds ranges of files

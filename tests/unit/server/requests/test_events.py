@@ -1,4 +1,4 @@
-"""Log lines: their fields, how many of them, and what is never in them."""
+"""Log lines: their fields, how many there are, and what they never contain."""
 
 import io
 import json
@@ -137,7 +137,7 @@ def test_requests_are_told_to_who_debugs(lines: Lines) -> None:
 
 
 def test_no_line_has_a_password(lines: Lines) -> None:
-    """Of the file, of a change that is taken, and of one that is refused."""
+    """The passwords are in the file, in a change that is accepted, and in one that is refused."""
     world = NodeWorld(seed=4, overrides={"my.own.password": SECRET})
     client = world.client()
     for name, value in (("listener.name.plaintext.ssl.key.password", SECRET), ("log.cleaner.threads", f"-{SECRET}")):

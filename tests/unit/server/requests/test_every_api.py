@@ -1,4 +1,4 @@
-"""An API in ApiVersions is a promise: every one of them answers, at every version, on each listener."""
+"""An API in ApiVersions is a promise: every one of them is answered, at every version, on each listener."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def advertised(world: NodeWorld, port: int) -> dict[int, tuple[int, int]]:
 
 
 def codes_in(value: Any) -> list[int]:
-    """Every error code of a response, however deep."""
+    """Return every error code of a response, however deep."""
     if isinstance(value, list):
         return [code for each in value for code in codes_in(each)]
     if not hasattr(type(value), "__schema__"):
@@ -75,7 +75,7 @@ def test_the_ranges_are_those_of_kafka_4_3(node: NodeWorld) -> None:
         19: (2, 7),
         20: (1, 6),
         21: (0, 2),
-        22: (0, 6),  # Kafka keeps 6 back as unstable: it is what two-phase participation takes
+        22: (0, 6),  # Kafka keeps 6 back as unstable; two-phase participation needs it
         23: (2, 4),
         24: (0, 5),
         25: (0, 4),

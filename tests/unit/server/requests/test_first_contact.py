@@ -1,4 +1,4 @@
-"""A client and a node in the simulator: the first things that any client does."""
+"""A client and a node in the simulator: the requests that any client sends first."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""A handler that can not be imported for want of descriptors: the client is sent away, and nobody calls it a bug."""
+"""A handler that can not be imported for want of descriptors: the client is sent away, and it is not logged as a
+bug."""
 
 import errno
 import logging
@@ -41,7 +42,7 @@ def test_a_shortage_is_one_plain_line_and_passes(
     dispatch = world.running.broker.dispatch
     handlers, dispatch.handlers = dispatch.handlers, Refusing(error)
     raw = Raw(world)
-    caplog.clear()  # of what the start said
+    caplog.clear()  # drop the lines of the start
     with caplog.at_level(logging.WARNING):
         raw.send(raw_request(18, 0))
         world.run(50)

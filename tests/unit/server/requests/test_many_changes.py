@@ -1,4 +1,4 @@
-"""Requests that change thousands of things at once: what they bring about is cut into turns, too."""
+"""Requests that change thousands of things at once: their effects are spread over turns, too."""
 
 import logging
 from typing import Any
@@ -25,12 +25,12 @@ from tidelog.sim.node_world import NodeWorld
 from tidelog.storage.directories.logs import Logs
 from tidelog.storage.log.log import Log
 
-LOOK_NS = 1_000_000  # every look at the clock takes so long: a slice is a few looks, a turn fifteen
+LOOK_NS = 1_000_000  # the time that each look at the clock takes: a slice is a few looks, a turn fifteen
 MANY = 3_000
 
 
 def test_a_turn_that_applies_many_changes_leaves_the_logs_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the next one goes on with them, whatever it applies itself."""
+    """The next turn works on the logs, however many changes it applies itself."""
     world = NodeWorld(seed=31, look_ns=LOOK_NS)
     applied: dict[int, None] = {}
     worked: dict[int, None] = {}
@@ -42,7 +42,7 @@ def test_a_turn_that_applies_many_changes_leaves_the_logs_to_the_next(monkeypatc
     def apply_long(node: Node, changes: Changes) -> None:
         apply(node, changes)
         while not node.broker.turn.is_over():
-            pass  # as if there were as many as a turn has time for
+            pass  # as if there were as many changes as a turn has time for
         applied[world.turns] = None
 
     def note_work(node: Node) -> bool:
@@ -140,7 +140,7 @@ def test_a_topic_that_exists_is_refused_among_thousands_and_the_rest_is_made() -
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many logs each turn has written to."""
+    """Return the list of how many logs each turn has written to."""
     written: list[int] = []
     commit = Logs.commit
 
@@ -160,7 +160,7 @@ def produce_to(topic: str, indexes: range) -> ProduceRequest:
 
 
 def test_a_large_request_is_written_to_so_many_logs_a_turn(written: list[int]) -> None:
-    """No look at the clock takes any time here: it is the files to be opened and written that end a turn."""
+    """No look at the clock takes any time here: the number of files to open and write ends a turn."""
     world = NodeWorld(seed=35)
     client, count = world.client(), 2 * LOGS_A_TURN + 10
     create(client, "t", partitions=count)

@@ -1,4 +1,4 @@
-"""Operations that wait, and those that do not any more."""
+"""Operations that wait in the purgatory, and those that no longer do."""
 
 from tidelog.server.requests.purgatory import SMALL, Purgatory
 

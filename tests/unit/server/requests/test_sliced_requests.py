@@ -1,4 +1,5 @@
-"""Requests with many elements: answered over several turns, as they would be in one, and nobody else waits for them."""
+"""Requests with many elements are answered over several turns, with the same answer as in one, and other clients do not
+wait for them."""
 
 import pytest
 from tests.support.raw_connection import Raw, raw_request
@@ -21,14 +22,14 @@ from tidelog.server.requests import sliced_requests as slices
 from tidelog.server.requests.element_limits import DECISION_ELEMENTS_MAX, ELEMENTS_MAX, WHOLE_ELEMENTS_MAX
 from tidelog.sim.node_world import NodeWorld, SimClient
 
-LOOK_NS = 1_000_000  # every look at the clock takes so long: a slice is a few looks
+LOOK_NS = 1_000_000  # the time that each look at the clock takes: a slice is a few looks
 MANY = 6_000
 PARTITIONS = 3_000
 
 
 @pytest.fixture(scope="module")
 def slow() -> NodeWorld:
-    """A node whose slices come to their end, with a topic of many partitions."""
+    """Return a node on which slices run out of time, with a topic of many partitions."""
     world = NodeWorld(seed=71, overrides={**COORDINATING, "auto.create.topics.enable": "false"}, look_ns=LOOK_NS)
     topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1, assignments=[], configs=[])
     created = world.client().ask(CreateTopicsRequest(topics=[topic], timeout_ms=60_000), 5)
@@ -88,7 +89,7 @@ def test_a_connection_gets_its_answers_in_order(slow: NodeWorld) -> None:
 
 
 def test_the_partitions_of_one_topic_are_told_in_slices(slow: NodeWorld) -> None:
-    """The request is short; it is the answer that is large."""
+    """The request is short, but its answer is large."""
     client, other = slow.client(), slow.client()
     client.send(MetadataRequest(topics=None), 12)
     slow.wait_for(lambda: len(slow.running.broker.slices) or None)
@@ -120,7 +121,7 @@ def test_too_many_elements_are_an_error_and_the_connection_goes_on(slow: NodeWor
 
 
 def test_too_many_in_nested_arrays_are_found_on_the_way(slow: NodeWorld) -> None:
-    """No single array is too long: the count goes over the limit when a part of them was built."""
+    """No single array is too long: the count exceeds the limit after a part of them was built."""
     partition = ListOffsetsPartition(partition_index=0, timestamp=-1)
     topics = [ListOffsetsTopic(name="wide", partitions=[partition]) for _ in range(ELEMENTS_MAX // 2 + 1)]
     client = slow.client()
@@ -136,7 +137,7 @@ def test_as_many_as_are_allowed_are_answered(slow: NodeWorld) -> None:
 
 
 def test_a_large_request_that_is_refused_as_a_whole(slow: NodeWorld) -> None:
-    """One resource of a type that does not exist: each of them gets the error, none twice and none not at all."""
+    """One resource has a type that does not exist. Every resource gets the error, exactly once."""
     resources = [
         DescribeConfigsResource(resource_type=2, resource_name=f"n{index}", configuration_keys=None)
         for index in range(MANY)
@@ -169,8 +170,9 @@ def test_who_leaves_is_forgotten(slow: NodeWorld) -> None:
 
 
 def test_what_may_be_built_at_once_has_a_limit(slow: NodeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others wait as bytes until the first is answered. (The third may come when the first is done already.)"""
-    count = MANY // 2  # three times as many take most of a client's patience, where each look at the clock takes time
+    """The other requests wait as bytes until the first is answered. (The third may come when the first is done
+    already.)"""
+    count = MANY // 2  # more would exhaust the client's patience, as each look at the clock takes time
     monkeypatch.setattr(slices, "ELEMENTS_AT_ONCE", count)
     under_way = slow.running.broker.slices
     clients = [slow.client() for _ in range(3)]
@@ -201,7 +203,7 @@ def test_the_memory_of_a_request_is_counted_until_it_is_answered() -> None:
 
 
 def test_a_medium_request_is_answered_at_once(slow: NodeWorld) -> None:
-    """Long names, few of them: it is decoded by the counting decoder and handled like any other."""
+    """A request of few, long names is decoded by the counting decoder and handled like any other."""
     client = slow.client()
     topics = [MetadataRequestTopic(name="x" * 200 + str(index)) for index in range(100)]
     assert len(topics) < WHOLE_ELEMENTS_MAX
@@ -238,7 +240,7 @@ def test_batches_for_many_partitions_are_appended_over_several_turns(slow: NodeW
 
 
 def test_what_was_produced_without_acks_is_appended_although_the_client_has_left(slow: NodeWorld) -> None:
-    """It has no other promise than that a request which arrived whole is carried out."""
+    """All that acks=0 promises is that a request which arrived whole is carried out."""
     by_topic_partition = slow.running.broker.hosted.by_topic_partition
     logs = [by_topic_partition[TopicPartition("wide", index)].log for index in range(PARTITIONS)]
     before = [log.log_end_offset for log in logs]
@@ -259,7 +261,7 @@ def test_millions_of_tagged_fields_in_the_header_end_the_connection(slow: NodeWo
 
 
 def test_a_name_that_does_not_fit_into_the_text_of_its_error(slow: NodeWorld) -> None:
-    """The text quotes the name, and would be longer than a string may be."""
+    """The error text quotes the name, and would be longer than a string may be."""
     topic = CreatableTopic(name="x" * 32_767, num_partitions=1, replication_factor=1, assignments=[], configs=[])
     answered = slow.client().ask(CreateTopicsRequest(topics=[topic], timeout_ms=1_000), 5)
     assert answered.topics[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION

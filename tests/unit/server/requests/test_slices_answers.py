@@ -1,4 +1,4 @@
-"""Answers with many elements to requests of a few bytes: encoded over several turns, while others are served."""
+"""Answers with many elements to requests of a few bytes: encoded over several turns, while other clients are served."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ from tidelog.server.requests import element_limits
 from tidelog.server.requests.response_arrays import in_order
 from tidelog.sim.node_world import NodeWorld, SimClient
 
-LOOK_NS = 1_000_000  # every look at the clock takes so long: a slice is a few looks
+LOOK_NS = 1_000_000  # the time that each look at the clock takes: a slice is a few looks
 PARTITIONS = 2 * element_limits.WHOLE_ELEMENTS_MAX
 
 
 @pytest.fixture(scope="module")
 def slow() -> NodeWorld:
-    """A node whose slices come to their end, with a topic of many partitions."""
+    """Return a node on which slices run out of time, with a topic of many partitions."""
     world = NodeWorld(seed=91, overrides={**COORDINATING, "auto.create.topics.enable": "false"})
     client = world.client()
     topic = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1, assignments=[], configs=[])
@@ -47,7 +47,7 @@ def slow() -> NodeWorld:
 
 
 def answer_in_slices(world: NodeWorld, request: Any, version: int) -> Any:
-    """The answer, if others were served while it was made."""
+    """Return the answer, after checking that another client was served while it was made."""
     client, other = world.client(), world.client()
     client.send(request, version)
     world.wait_for(lambda: len(world.running.broker.slices) or None)

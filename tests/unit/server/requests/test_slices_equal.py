@@ -1,4 +1,4 @@
-"""In slices or in one go: the same bytes, for every API and every array of its requests.
+"""A request gets the same bytes in slices and in one go, for every API and every array of its requests.
 
 Two nodes from one seed get the same requests. One of them takes everything in one go.
 """
@@ -59,24 +59,25 @@ def framed(request: Any, version: int) -> bytes:
 
 
 class Watched:
-    """A node, and when each case began by its clock: two nodes do the same at different times."""
+    """A node, and the time at which each case began by its clock: the two nodes do the same at different times."""
 
     def __init__(self) -> None:
         self.world = world_with_topic()
         self._began_ms: list[int] = []
 
     def begin_case(self) -> None:
-        self.world.run(5)  # what the case before has written is older
+        self.world.run(5)  # so that what the last case wrote is older
         self._began_ms.append(self.world.clock.wall_ms())
 
     def written_in(self, timestamp: int) -> Any:
-        """During which case that is; a time of before them all is the request's own, and stays what it is."""
+        """Return the case during which that timestamp was written. A time before all cases is the request's own, and is
+        returned as it is."""
         case = bisect_right(self._began_ms, timestamp)
         return ("case", case) if case else timestamp
 
     def comparable(self, api_key: int, version: int, frame: bytes) -> Any:
-        """The frame, but for how much of the disk is left, and with the case in which something was written in place of
-        the time."""
+        """Return the frame without the free space of the disk, and with the case in which something was written in
+        place of its time."""
         if api_key not in (ApiKey.DESCRIBE_LOG_DIRS, ApiKey.DESCRIBE_PRODUCERS, ApiKey.LIST_OFFSETS):
             return frame
         response, _ = decode(RESPONSES[api_key], frame, version, 5)

@@ -1,4 +1,4 @@
-"""A turn's time is shared out: nobody waits for another's work to end."""
+"""A turn's time is shared out: no request waits for all the work of another."""
 
 import pytest
 from tests.support.raw_connection import Raw, raw_request
@@ -10,18 +10,18 @@ from tidelog.sim.clock import SimClock
 from tidelog.sim.node_world import NodeWorld
 
 REQUESTS = 200
-LOOK_NS = 4_000_000  # a look at the clock takes so long here, so that a turn is over after a few requests
+LOOK_NS = 4_000_000  # the time that a look at the clock takes: a turn is over after a few requests
 
 
 def turn(world: NodeWorld) -> None:
-    """The world itself would not know when one is due, with a clock like this."""
+    """Run a turn: with such a clock, the world itself would not know when one is due."""
     world.running.turn()
     world.client_host.poll()
     world.clock.advance(1)
 
 
 def slow_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every look at the clock take its time."""
+    """Make every look at the clock take `LOOK_NS`."""
     right, passed_ns = SimClock.monotonic_ns, 0
 
     def slow(clock: SimClock) -> int:
@@ -46,12 +46,12 @@ def test_who_has_one_request_does_not_wait_for_who_has_hundreds(monkeypatch: pyt
     while modest.poll() is None:
         turns += 1
         turn(world)
-    assert turns < 50  # and not the hundreds that all of the others take
+    assert turns < 50  # not the hundreds of turns that all the others take
     assert len(world.running.broker.turn.backlog) >= 3, "they are still at it"
 
 
 def test_of_a_crowd_each_gets_one_request_handled_before_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipeline that takes a whole turn would cost whoever waits behind it a turn for each of the crowd."""
+    """If one pipeline took a whole turn, a client behind the crowd would wait a turn for each of its members."""
     world = NodeWorld(seed=52)
     busy = [Raw(world) for _ in range(4)]
     slow_down(monkeypatch)

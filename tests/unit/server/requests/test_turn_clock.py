@@ -1,4 +1,4 @@
-"""When a turn looks at the clock, and what makes it more than the data path's."""
+"""When a turn looks at the clock, and which turns do more than serve the data path."""
 
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from tidelog.sim.node_world import NodeWorld
 
 
 class LookedAtClock(SimClock):
-    """Counts the looks, and moves only when it is told to."""
+    """A clock that counts the looks, and moves only when it is told to."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ def test_fetches_of_many_partitions_have_a_part_of_the_turn_and_one_gets_on_in_a
     clock.now_ns = FETCHING_NS + 1
     assert not turn.may_fetch()
     turn.begin()
-    clock.now_ns += 5 * FETCHING_NS  # taken by others
+    clock.now_ns += 5 * FETCHING_NS  # time that other work took
     assert turn.may_fetch()
     assert not turn.may_fetch()
 
@@ -75,7 +75,8 @@ def test_those_whose_wait_ends_have_a_part_of_the_turn(clock: LookedAtClock, tur
 
 
 def test_fetches_that_come_and_waits_that_end_take_turns(turn: Turn) -> None:
-    """Where there are both, a turn is for one of them: a produce waits for one fetch of many partitions, not two."""
+    """A turn serves one of the two kinds where there are both, so that a produce waits for one fetch of many
+    partitions, not two."""
     taken = []
     for _ in range(4):
         turn.begin()

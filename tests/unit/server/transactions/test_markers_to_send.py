@@ -1,4 +1,5 @@
-"""Transactions over the wire, in both protocols: what becomes visible when, who is fenced, what time does."""
+"""Transactions over the wire, in both protocols: what becomes visible when, which producers are fenced, and
+timeouts."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -181,7 +182,7 @@ def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced(
 ) -> None:
     one = producer(world, is_v2=is_v2, timeout_ms=1_000)
     one.write((topic, 0), value=b"late")
-    world.run(12_000)  # they are looked for every ten seconds
+    world.run(12_000)  # expired transactions are looked for every ten seconds
     assert state_of(client, one.transactional_id) == "CompleteAbort"
     assert latest(client, (topic, 0), 1) == 2
     answer = one.client.ask(one.end_request(commit=True), one.end_version)
@@ -209,7 +210,8 @@ def test_a_transaction_over_a_deleted_topic_ends(
 
 
 def test_the_same_end_twice_is_answered_twice_and_written_once(world: NodeWorld, client: SimClient, topic: str) -> None:
-    """Its first answer got lost: with an epoch for each transaction the second is known for what it is."""
+    """The first answer got lost. As each transaction has an epoch of its own, the second request is recognised as a
+    retry."""
     one = producer(world)
     one.write((topic, 0))
     end = one.end_request(commit=True)

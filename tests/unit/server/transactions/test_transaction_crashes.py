@@ -1,4 +1,4 @@
-"""The node ends, in every phase of a transaction's end and in every way. What was decided comes true afterwards."""
+"""The node ends, in every phase of a transaction's end and in every way. Every decision is carried out afterwards."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ from tidelog.sim.node_world import NodeWorld
 PLACES = [("t", 0), ("t", 1)]
 EVERY_END = pytest.mark.parametrize("end", [NodeWorld.stop, NodeWorld.kill, NodeWorld.lose_power])
 PROTOCOLS = pytest.mark.parametrize("is_v2", [False, True], ids=["v1", "v2"])
-SYNCED = {"log_flush_interval_messages": "1"}  # so that a power loss takes nothing that was acknowledged
+SYNCED = {"log_flush_interval_messages": "1"}  # so that no power loss takes what was acknowledged
 
 
 def open_transaction(world: NodeWorld, *, is_v2: bool, timeout_ms: int = 60_000) -> SimProducer:
@@ -45,7 +45,7 @@ def check_committed(world: NodeWorld) -> None:
 
 
 def goes_on(world: NodeWorld, *, is_v2: bool) -> None:
-    """The id can be used: nothing of the old transaction is in the way."""
+    """Check that the id can be used again, and that nothing of the old transaction is in the way."""
     two = SimProducer(world, "id", is_v2=is_v2).init()
     two.write(*PLACES, value=b"w")
     two.end()
@@ -87,7 +87,7 @@ def test_between_the_markers_and_the_last_record(
 @EVERY_END
 @PROTOCOLS
 def test_with_a_marker_in_one_of_two_partitions(end: Callable[[NodeWorld], None], is_v2: bool) -> None:
-    """The other has no leader when the markers are written."""
+    """The other partition has no leader when the markers are written."""
     world = transactional_world(33, **SYNCED)
     one = open_transaction(world, is_v2=is_v2)
     partition = next(
@@ -125,7 +125,7 @@ def test_markers_are_sent_until_there_is_a_leader() -> None:
 
 
 def test_a_coordinator_that_has_gone_sends_no_more() -> None:
-    """Its successor, elsewhere or in a new epoch, does."""
+    """Its successor sends the markers, on another broker or in a new epoch."""
     world = transactional_world(38)
     one = open_transaction(world, is_v2=True)
     broker = world.running.broker
@@ -178,7 +178,7 @@ def test_before_the_decision_time_goes_on(end: Callable[[NodeWorld], None]) -> N
 
 @pytest.mark.parametrize("commit", [True, False])
 def test_killed_at_every_turn_of_an_end(commit: bool) -> None:
-    """The answer may be lost with the node; what it would have said is the truth, or nothing has happened yet."""
+    """The answer may be lost with the node. Either it would have been true, or nothing has happened yet."""
     wanted = "CompleteCommit" if commit else "CompleteAbort"
     for turns in range(6):
         world = transactional_world(37 + turns, **SYNCED)

@@ -17,10 +17,10 @@ from tidelog.server.transactions.markers import PLACES_AT_ONCE
 from tidelog.server.transactions.markers_to_send import WHOLE_PLACES_MAX
 from tidelog.sim.node_world import NodeWorld
 
-LOOK_NS = 6_000_000  # every look at the clock takes so long: a slice is over at the first
+LOOK_NS = 6_000_000  # the time that each look at the clock takes: a slice is over at the first
 MARKERS_A_TURN = PLACES_AT_ONCE
 PARTITIONS = 8 * PLACES_AT_ONCE
-ONGOING_END, MARKED_END = 1, 2  # of a log with one record, without and with its marker
+ONGOING_END, MARKED_END = 1, 2  # the end offset of a log with one record, without and with its marker
 PLACES = [("wide", index) for index in range(PARTITIONS)]
 
 
@@ -33,7 +33,7 @@ def world() -> NodeWorld:
 
 @pytest.fixture
 def producer(world: NodeWorld) -> SimProducer:
-    """In the middle of a transaction with all of the partitions."""
+    """Return a producer in the middle of a transaction with all of the partitions."""
     assert PARTITIONS > WHOLE_PLACES_MAX
     producer = SimProducer(world, "tx").init()
     producer.write(*PLACES)
@@ -53,7 +53,7 @@ def until(world: NodeWorld, holds: Callable[[], bool]) -> None:
 
 
 def begin_end(world: NodeWorld, producer: SimProducer) -> None:
-    """Its end is decided, and some of the markers are there."""
+    """Ask for the end of the transaction, and wait until some of its markers are written."""
     producer.client.send(producer.end_request(commit=True), producer.end_version)
     until(world, lambda: marked(world) > 0)
 

@@ -1,5 +1,5 @@
-"""KIP-939 over the wire: a transaction whose outcome somebody else decides stays open until it is told of it, whatever
-becomes of its producer, of the node, and of the clock. Only where the broker's setting gives that right."""
+"""KIP-939 over the wire: a transaction whose outcome is decided elsewhere stays open until it is ended, whatever
+becomes of its producer, of the node, and of the clock. Only the broker's setting gives that right."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ from tidelog.sim.node_world import NodeWorld
 
 PLACE = ("t", 0)
 TWO_PHASE = 6  # the version of InitProducerId
-# A power loss takes nothing that was acknowledged; what takes too long is looked for often.
+# A power loss takes nothing that was acknowledged, and timeouts are looked for often.
 PARTICIPATING = {
     "transaction_two_phase_commit_enable": "true",
     "log_flush_interval_messages": "1",
@@ -50,7 +50,7 @@ def init(one: SimProducer, *, keep: bool = False) -> Any:
 
 
 def prepared(world: NodeWorld) -> SimProducer:
-    """Written, flushed, and not ended: what a client has done when it votes yes."""
+    """Write records and offsets in a transaction, and do not end it: a client that votes yes has done this much."""
     create(world.client(), "t")
     one = SimProducer(world, "id")
     assert init(one).ongoing_txn_producer_id == -1
@@ -104,7 +104,7 @@ def test_it_outlives_time_the_node_and_its_producer_and_is_then_decided(
     assert committed_values(heir.client, PLACE) == []
     heir.end(commit=commit)
     check_outcome(world, commit)
-    heir.write(PLACE, value=b"w")  # and goes on under the pair that the end gave it
+    heir.write(PLACE, value=b"w")  # goes on with the id and epoch that the end gave it
     heir.end()
     assert committed_values(heir.client, PLACE)[-1] == b"w"
 
@@ -154,7 +154,7 @@ def test_with_nothing_open_there_is_nothing_to_keep() -> None:
 
 
 def test_without_two_phases_time_goes_on_as_always() -> None:
-    """Version 6 alone gives nobody the right."""
+    """A request of version 6 alone does not give the right to stay open: the timeout applies."""
     world = transactional_world(57, **PARTICIPATING)
     create(world.client(), "t")
     one = SimProducer(world, "id")

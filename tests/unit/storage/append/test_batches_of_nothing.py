@@ -1,5 +1,5 @@
-"""Batches of many pieces that inflate to nothing, or nearly: what costs are the bytes that go in. They are not for a
-turn, whichever codec they are made for, and take no more memory than what comes out of them."""
+"""Batches of many pieces that inflate to nothing, or nearly: their cost lies in the bytes that go in. They are too
+heavy for a turn, in any codec, and take no more memory than their output."""
 
 import tracemalloc
 import zlib
@@ -33,7 +33,8 @@ def many(piece: bytes, size_bytes: int = MB) -> bytes:
 
 
 def gzip_tables() -> bytes:
-    """A member that is the two records, and in front of them blocks with a table for the end of the block alone."""
+    """Return a gzip member of the two records, with many blocks before them whose table has only the end of the
+    block."""
     block, bits = 0, 0
     fields = [(0, 1), (2, 2), (0, 5), (0, 5), (14, 4)]
     fields += [(int(each in (2, 17)), 3) for each in range(18)]  # lengths of the symbols 18 and 1
@@ -52,7 +53,7 @@ def lz4_block(data: bytes) -> bytes:
     return Struct("<I").pack(len(data) | 1 << 31) + data
 
 
-# What is sent, which is the two records of `BODY` and nothing else.
+# The bytes that are sent. Each inflates to the two records of `BODY` and nothing else.
 PACKED = {
     "gzip members": (CompressionType.GZIP, many(zlib.compress(b"", 9, wbits=31)) + zlib.compress(BODY, 9, wbits=31)),
     "gzip tables": (CompressionType.GZIP, gzip_tables()),
@@ -122,7 +123,7 @@ def test_memory_goes_by_what_comes_out(name: str) -> None:
 
 
 def test_lz4_of_tiny_blocks_is_left_to_the_decoder_for_frames() -> None:
-    """Block by block it took 250 ms for each megabyte, and an object a block."""
+    """Decoding block by block took 250 ms for each megabyte, and an object for each block."""
     sent = LZ4_HEAD + b"".join(lz4_block(bytes(1)) for _ in range(200_000)) + bytes(4)
     inflater = Inflater(2 * MB)
     tracemalloc.start()

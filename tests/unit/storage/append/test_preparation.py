@@ -1,4 +1,5 @@
-"""What a worker makes of a batch is what the log would have made of it; and what is too much for a turn."""
+"""A batch that a worker prepared is what the log itself would have made of it; and the batches that are too heavy for a
+turn."""
 
 import pickle
 from struct import Struct
@@ -49,7 +50,7 @@ def inline(sent: bytes, asked: AppendRules) -> Validated | Refused:
 
 
 def prepared(sent: bytes, asked: AppendRules) -> Prepared | Unprepared:
-    """By way of the wire between the processes."""
+    """Prepare the batch, with job and result pickled as between the processes."""
     job = pickle.loads(pickle.dumps(preparation_job(memoryview(sent), asked, NOW, allows_zstd=True)))
     found = pickle.loads(pickle.dumps(prepare(job)))
     assert isinstance(found, Prepared | Unprepared)
@@ -94,7 +95,7 @@ def test_a_refusal_travels_whole() -> None:
     assert refusal(found) == Outcome(batch(a_record(0, key=None)), asked).refused
 
 
-# What is too much for a turn
+# Batches that are too heavy for a turn
 
 
 @pytest.mark.parametrize("codec", [each for each in CODECS if each])
@@ -168,7 +169,7 @@ def test_of_many_faults_the_first_are_named() -> None:
 
 
 def zstd_frame(window_log: int) -> bytes:
-    """A frame that asks for a window of 2**window_log bytes and is one raw block of five bytes."""
+    """Return a frame that asks for a window of 2**window_log bytes and has one raw block of five bytes."""
     descriptor, window = b"\x00", bytes([(window_log - 10) << 3])
     return b"\x28\xb5\x2f\xfd" + descriptor + window + ((5 << 3) | 1).to_bytes(3, "little") + b"hello"
 
@@ -204,5 +205,5 @@ def test_hostile_frames_end_at_the_limit(name: str) -> None:
 
 
 def test_a_large_window_alone_is_no_reason_to_refuse() -> None:
-    """What every consumer can read: Java's stops at 2**27."""
+    """Every consumer can read this window; Java's limit is 2**27."""
     assert Inflater().inflate(CompressionType.ZSTD, zstd_frame(27), 0) == b"hello"

@@ -1,4 +1,5 @@
-"""A produced batch at the leader's gate: let in at its place, or refused with the code that Kafka's clients expect."""
+"""The leader's validation of a produced batch: it gets its offset, or is refused with the code that Kafka's clients
+expect."""
 
 from dataclasses import astuple
 

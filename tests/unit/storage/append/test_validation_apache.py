@@ -1,5 +1,5 @@
-"""Random produce buffers, and what Apache Kafka's own validation made of them: the same code, the same records named,
-or the same bytes in the same place (the same records, where a codec was asked for: two encoders differ)."""
+"""Random produce buffers, and the verdict of Apache Kafka's own validation: ours gives the same code, names the same
+records, or gives the same bytes and offsets (the same records, where a codec was asked for: two encoders differ)."""
 
 from hashlib import sha256
 from pathlib import Path

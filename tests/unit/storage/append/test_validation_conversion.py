@@ -1,4 +1,4 @@
-"""Batches stored otherwise than they were sent: another codec, other offsets, the same records."""
+"""Batches that are stored otherwise than they were sent: with another codec or other offsets, but the same records."""
 
 import pytest
 from tests.unit.config.files import config

@@ -1,4 +1,5 @@
-"""What a follower takes from its leader: whole batches, unharmed, at the end of its log, of epochs it knows."""
+"""The batches that a follower takes from its leader: whole, undamaged, at the end of its log, of epochs that it
+knows."""
 
 import pytest
 from tests.unit.storage.produce import NOW, body_of, produced

@@ -53,7 +53,7 @@ def test_one_that_says_nothing_is_a_typed_error(contents: bytes) -> None:
 
 
 def test_a_removed_one_never_comes_back() -> None:
-    """Or a log that was torn after the start would be taken for a whole one."""
+    """If it did, a log that was torn after the start would be taken for a whole one."""
     worlds = worlds_after_a_cut(
         lambda fs: write_clean_shutdown(fs, "/disk", 17), lambda fs: remove_clean_shutdown(fs, "/disk")
     )

@@ -1,4 +1,4 @@
-"""Whose log directory it is, and whether several belong together."""
+"""The owner of a log directory, and whether several directories belong together."""
 
 import pytest
 from tests.unit.storage.power import machine, worlds_after_a_cut

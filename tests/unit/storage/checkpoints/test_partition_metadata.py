@@ -1,4 +1,4 @@
-"""Which topic a partition's directory belongs to."""
+"""The topic that a partition's directory belongs to."""
 
 import pytest
 from tests.unit.storage.power import DIRECTORY, machine, worlds_after_a_cut

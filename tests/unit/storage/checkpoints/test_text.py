@@ -1,4 +1,4 @@
-"""Kafka's text checkpoints: what is written is read, what is damaged is refused, what is replaced is old or new."""
+"""Kafka's text checkpoints: they read back as written, damage is refused, and a replaced one is the old or the new."""
 
 import pytest
 from tests.unit.storage.power import machine, worlds_after_a_cut
@@ -85,7 +85,7 @@ def test_a_damaged_epoch_checkpoint_is_a_typed_error(contents: bytes) -> None:
 
 
 def test_a_checkpoint_cut_at_any_byte_is_noticed() -> None:
-    """Also inside the last number, where what is left is a number too."""
+    """A cut inside the last number is noticed, too, although a number is left."""
     whole = encode_offsets(NEW)
     for size in range(1, len(whole)):
         with pytest.raises(CorruptCheckpointError):
@@ -100,7 +100,7 @@ def test_a_crash_leaves_the_old_or_the_new() -> None:
         found = read_offsets(fs, PATH)
         assert found == NEW or (found == OLD and not completed)
         seen["new" if found == NEW else "old"] += 1
-        write_offsets(fs, PATH, OLD)  # whatever the crash left beside it
+        write_offsets(fs, PATH, OLD)  # works whatever the crash left beside it
         assert read_offsets(fs, PATH) == OLD
     assert min(seen.values()) > 5, seen
 

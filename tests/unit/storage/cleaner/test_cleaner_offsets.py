@@ -1,4 +1,4 @@
-"""The cleaner's checkpoint: never more on disk than was done, one replacement at a time."""
+"""The cleaner's checkpoint: on disk it never claims more than was done, and it is replaced once at a time."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ class World:
         return [self.offsets.complete(each) for each in self.fs.completions()]
 
     def carry_out(self, steps: Iterator[object]) -> None:
-        """As an operation does it: it hears of its own completions, after the cleaner has."""
+        """Carry out the steps as an operation does, which gets its completions after the cleaner."""
         for waits_for in steps:
             assert isinstance(waits_for, list)
             done: list[Ticket] = []

@@ -1,4 +1,4 @@
-"""Compaction, rule by rule. The property tests hold whole logs against a twin; here each rule fails by name."""
+"""Compaction, rule by rule. The property tests compare whole logs with a twin; here each rule fails by name."""
 
 import pickle
 from collections.abc import Sequence
@@ -142,7 +142,7 @@ def test_the_last_tombstone_of_what_is_cleaned_outlives_its_horizon() -> None:
 
 
 def test_a_tombstone_beyond_the_table_gets_no_horizon_yet() -> None:
-    """What it deletes is still there, and may be read for the first time long after."""
+    """The record that it deletes is still there, and may be read for the first time long after."""
     log = ToyLog()
     log.data([(b"a", b"1"), (b"b", b"1")])
     log.data([(b"c", b"1"), (b"a", None), (b"d", b"1")])

@@ -1,4 +1,4 @@
-"""Which segments become one."""
+"""Groups of segments that are cleaned into one."""
 
 from tests.unit.storage.cleaner.toylog import settings
 

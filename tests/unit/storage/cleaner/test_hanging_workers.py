@@ -1,4 +1,5 @@
-"""A cleaner's worker that says nothing any more: it is killed, at the cost of its partition; and when not."""
+"""A cleaner's worker that reports nothing any more is killed, and its partition is not cleaned again; and the cases in
+which it is not."""
 
 from collections.abc import Callable
 
@@ -17,7 +18,7 @@ HOUR = 3_600 * SECOND
 
 
 def cleaning_broker() -> CleanedBroker:
-    """Two logs are dirty, and the worker of the first has begun to write."""
+    """Return a broker with two dirty logs, the worker of the first of which has begun to write."""
     clock = SimClock()
     node = CleanedBroker(SimFileSystem(clock, 1, {"/disk": DiskSettings()}), clock, config=COMPACTED, cleaner=CLEANER)
     node.start()
@@ -36,7 +37,7 @@ def turns_until(node: CleanedBroker, is_so: Callable[[], bool]) -> None:
 
 
 def loop(node: CleanedBroker, duration_ms: int, step_ms: int = SECOND) -> None:
-    """Turns of the loop, while the workers do nothing."""
+    """Run turns of the loop, while the workers do nothing."""
     for _ in range(duration_ms // step_ms):
         node.clock.advance(step_ms)
         node.cleaner.tick(node.now)

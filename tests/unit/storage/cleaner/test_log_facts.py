@@ -1,4 +1,4 @@
-"""What a job is told about its log."""
+"""The facts about a log that a cleaning job is given."""
 
 from dataclasses import replace
 
@@ -72,7 +72,7 @@ def test_the_last_batch_of_each_live_producer_is_known() -> None:
     offset = transactional(node, 7, 0)
     node.end_transaction(7, 0, committed=True)
     transactional(node, 9, 0)
-    node.end_transaction(9, 1, committed=False)  # another epoch: what it wrote before counts no more
+    node.end_transaction(9, 1, committed=False)  # another epoch: its earlier records no longer count
     node.make_durable()
     assert job(node).last_records == {7: LastRecord(offset, 0), 9: LastRecord(NO_OFFSET, 1)}
 

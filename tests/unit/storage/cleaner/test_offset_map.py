@@ -1,4 +1,4 @@
-"""The table of keys: what was put in is found, the memory is what was granted, and the digest is SipHash."""
+"""The table of keys: every entry is found, its memory is what was granted, and the digest is SipHash."""
 
 import pytest
 
@@ -11,7 +11,7 @@ SEED = bytes(range(16))
 @pytest.mark.parametrize(
     ("message", "digest"),
     [
-        # The first, the last of one word, and longer ones, of the vectors that SipHash's authors publish for 128 bits.
+        # Of the vectors that SipHash's authors publish for 128 bits: the first, the last of one word, and longer ones.
         (b"", "a3817f04ba25a8e66df67214c7550293"),
         (bytes(range(1)), "da87c1d86b99af44347659119b22fc45"),
         (bytes(range(7)), "a1f1ebbed8dbc153c0b84aa61ff08239"),

@@ -1,4 +1,4 @@
-"""Which log is cleaned when; what is done about one that fails; and what ends a cleaning before its time."""
+"""Which log is cleaned when; how a failed cleaning is handled; and what ends a cleaning early."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def turns_until_cleaning(node: CleanedBroker) -> None:
 
 
 def is_clean(node: CleanedBroker, partition: TopicPartition = T0) -> bool:
-    """Below the active segment each key is there once."""
+    """Tell whether each key is there once below the active segment."""
     log = node.log(partition)
     keys = [each.key for each in stored(log) if each.offset < log.segments.active.base_offset]
     return len(keys) == len(set(keys))
@@ -177,7 +177,7 @@ def test_a_clock_that_is_set_back_does_not_make_it_rest_for_long() -> None:
     assert is_clean(node)
 
 
-# What ends a cleaning
+# The end of a cleaning
 
 
 def test_a_truncation_calls_the_cleaning_off_and_its_files_go() -> None:
@@ -250,11 +250,11 @@ def test_fewer_bytes_a_worker_call_a_larger_job_off() -> None:
     assert is_clean(node)
 
 
-# What fails
+# Failures
 
 
 def corrupt(node: CleanedBroker, partition: TopicPartition = T0) -> None:
-    """A bit of the second batch of the first segment."""
+    """Flip a bit at the end of the first segment, in its second batch."""
     segment = node.log(partition).segments[0]
     node.fs.rot(segment.path, [8 * (segment.size_bytes - 1)])
 
@@ -383,7 +383,7 @@ def test_a_sync_that_fails_in_a_swap_takes_the_directory_offline() -> None:
 
 
 def test_a_directory_that_fails_during_a_swap_gets_no_second_one() -> None:
-    """Whatever it is that fails, with another segment ready to be swapped in."""
+    """This holds for any failure, with another segment ready to be swapped in."""
     node = broker()
     node.fill(batches=40)
     turns_until_cleaning(node)

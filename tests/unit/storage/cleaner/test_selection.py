@@ -1,4 +1,4 @@
-"""From where to where a log may be cleaned, and which is next."""
+"""The range in which a log may be cleaned, and which log is next."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def facts(
     max_lag: int = FOREVER,
     ratio: float = 0.5,
 ) -> LogFacts:
-    """Segments of ten offsets each, and an active one."""
+    """Return the facts of a log with segments of ten offsets each, and an active one."""
     times = times or [10] * len(sizes)
     segments = [SegmentFacts(10 * i, size, times[i], times[i]) for i, size in enumerate(sizes)]
     active = 10 * len(sizes)

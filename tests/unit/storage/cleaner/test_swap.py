@@ -31,8 +31,8 @@ Snapshot = dict[int, tuple[bytes, bytes]]
 
 
 def dirty_log(seed: int = 1) -> ToyLog:
-    """Five segments, of which cleaning makes two groups. In the first everything at its end goes, and so does the
-    aborted transaction that its old index knew."""
+    """Return a log of five segments, which cleaning makes into two groups. In the first, all records at its end go, and
+    so does the aborted transaction of its old index."""
     log = ToyLog(machine(seed))
     log.data([(b"a", b"1"), (b"b", b"1")], producer=1, transactional=True)
     log.marker(1, committed=False)
@@ -50,13 +50,14 @@ def dirty_log(seed: int = 1) -> ToyLog:
 
 
 def cleaned_segments(log: ToyLog) -> list[CleanedSegment]:
-    """The job, all of it, nothing swapped yet."""
+    """Run the whole job, and swap nothing in yet."""
     job = log.job(log.now_ms, settings(segment_bytes_max=600), producers={})
     return [step for step in clean_log(log.fs, job) if isinstance(step, CleanedSegment)]
 
 
 def snapshot(fs: SimFileSystem) -> Snapshot:
-    """Log and aborted transactions of each closed segment. (Whether the active one survives is not the cleaner's.)"""
+    """Return log and aborted transactions of each closed segment. (The active one's survival is not up to the
+    cleaner.)"""
     found: Snapshot = {}
     for base in segment_bases(fs):
         if base != ACTIVE:
@@ -68,7 +69,7 @@ def snapshot(fs: SimFileSystem) -> Snapshot:
 
 
 def check_indexes(fs: SimFileSystem) -> None:
-    """Every batch is found through its segment's index."""
+    """Check that every batch is found through its segment's index."""
     descriptors = Descriptors(fs)
     for base in segment_bases(fs):
         segment = Segment.open(descriptors, DIRECTORY, base, settings().index)
@@ -95,12 +96,12 @@ def possible_states() -> list[Snapshot]:
 
 
 class PowerCut(BaseException):
-    """Raised out of the middle of an operation; nothing that runs may catch it."""
+    """The loss of power in the middle of an operation, which nothing that runs may catch."""
 
 
 def interrupted(fs: SimFileSystem, steps: int, end: Callable[[], None], work: Callable[[], object]) -> bool:
-    """Stop when the trace has grown by so many lines; whatever still tries to tidy up finds a dead disk. Whether the
-    work had ended before."""
+    """Cut the work when the trace has grown by `steps` lines; clean-up on the way out finds a dead disk. Return whether
+    the work had ended before."""
     record, last = fs.trace.record, fs.trace.count + steps
     finished = False
 
@@ -137,7 +138,7 @@ def test_a_crash_after_any_operation_leaves_the_old_or_the_new(power: bool) -> N
             fs = log.fs
             end = fs.lose_power if power else fs.kill
             finished = interrupted(fs, steps, end, lambda log=log: clean_and_swap(log))  # type: ignore[misc]
-            # Recovery is cut as well, somewhere, and then runs through.
+            # Recovery is cut somewhere, too, and then runs to its end.
             interrupted(fs, 1 + steps % 9, end, lambda fs=fs: complete_swap(Descriptors(fs), DIRECTORY))  # type: ignore[misc]
             complete_swap(Descriptors(fs), DIRECTORY)
             found = snapshot(fs)
@@ -165,7 +166,7 @@ def test_what_is_committed_is_completed_by_recovery() -> None:
 
 
 def test_a_swap_under_way_ends_with_one_that_is_being_written() -> None:
-    """Kafka's rule, by which it can give up several new segments at once: none of them counts before all do."""
+    """Kafka's rule, by which it can give up several new segments at once, is that none of them counts before all do."""
     log = dirty_log()
     old = snapshot(log.fs)
     first, second = cleaned_segments(log)

@@ -1,4 +1,4 @@
-"""The I/O limit, as arithmetic."""
+"""The arithmetic of the I/O limit."""
 
 import pytest
 

@@ -1,5 +1,5 @@
-"""Compaction of transactional and idempotent producers' data: what was aborted goes, markers stay as long as somebody
-needs them, and a live producer is not forgotten."""
+"""Compaction of transactional and idempotent producers' data: aborted records go, markers stay as long as they are
+needed, and a live producer is not forgotten."""
 
 from collections.abc import Sequence
 

@@ -93,7 +93,7 @@ class ToyLog:
         codec: CompressionType = CompressionType.NONE,
         log_append_time: int | None = None,
     ) -> int:
-        """Returns the first offset."""
+        """Append a data batch; return its base offset."""
         options = BatchOptions(codec, log_append_time=log_append_time, partition_leader_epoch=3)
         if producer >= 0:
             sequence = self.sequences.get(producer, 0)
@@ -149,7 +149,7 @@ class ToyLog:
     # Cleaning
 
     def cleanable_end(self) -> int:
-        """The base offset of the segment that holds the last stable offset, or of the active one."""
+        """Return the base offset of the segment that holds the last stable offset, or of the active one."""
         return max(
             base for base in self.base_offsets if base <= self.last_stable_offset or base == self.base_offsets[0]
         )
@@ -170,7 +170,7 @@ class ToyLog:
         cleaner: CleanerSettings | None = None,
         producers: dict[int, LastRecord] | None = None,
     ) -> CleaningResult:
-        """One pass, swapped as it goes."""
+        """Run one cleaning, swapping segments in as they are ready."""
         job = self.job(self.now_ms if now_ms is None else now_ms, cleaner or settings(), producers)
         steps = clean_log(self.fs, job)
         while True:
@@ -198,12 +198,12 @@ class ToyLog:
         return read_batches(self.fs)
 
     def records(self) -> list[Record]:
-        """All data records, aborted ones too."""
+        """Return all data records, aborted ones too."""
         return [record for batch in self.batches() if not batch.header.is_control for record in batch.records()]
 
     def committed(self) -> list[Record]:
-        """What a read_committed consumer gets, up to the last stable offset, by the aborted transactions that the
-        segments' own indexes know."""
+        """Return what a read_committed consumer gets up to the last stable offset, by the aborted transactions in the
+        segments' own indexes."""
         aborted = self.indexed_aborted()
         return [
             record
@@ -234,7 +234,7 @@ def segment_bases(fs: SimFileSystem) -> list[int]:
 
 
 def read_batches(fs: SimFileSystem) -> list[RecordBatch]:
-    """Every batch of every segment, its checksum verified and nothing left over."""
+    """Return every batch of every segment, with its checksum verified and no bytes left over."""
     found: list[RecordBatch] = []
     for base in segment_bases(fs):
         data = read_file(fs, f"{DIRECTORY}/{segment_name(base, LOG_SUFFIX)}")
@@ -257,7 +257,7 @@ def read_file(fs: SimFileSystem, path: str) -> bytes:
 
 
 def state_of(records: Sequence[Record]) -> dict[bytes | None, bytes]:
-    """What a table built from the log holds in the end."""
+    """Return what a table built from the log holds in the end."""
     table: dict[bytes | None, bytes] = {}
     for record in records:
         if record.value is None:

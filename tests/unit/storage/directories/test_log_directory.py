@@ -1,4 +1,4 @@
-"""Checkpoints of a directory: what they say, when they are lowered, and when they can not be believed."""
+"""Checkpoints of a directory: their contents, when they are lowered, and when they can not be trusted."""
 
 from tests.sim.broker import T0, Broker, contents, topic_config
 
@@ -81,7 +81,7 @@ def test_the_marker_does_not_come_back_with_a_power_loss() -> None:
 
 
 def test_a_deleted_log_keeps_its_offsets_until_its_new_name_is_durable() -> None:
-    """A power loss before that brings it back, and it must not start before where its records were deleted."""
+    """A power loss before that brings the log back, and it must not start before where its records were deleted."""
     node = broker(4)
     node.flush()
     log = node.log()

@@ -196,7 +196,7 @@ def test_with_flush_messages_1_nothing_is_acknowledged_before_its_sync() -> None
     node.produce([b"x"])
     log = node.log()
     assert (log.log_end_offset, log.acknowledgeable_offset) == (1, 0)
-    node.produce([b"y"])  # while the first sync is under way: it shares the next one
+    node.produce([b"y"])  # appended while the first sync is under way, it shares the next one
     clock.advance(100)
     assert node.logs.complete(fs.completions(), node.now) == [log]
     assert log.acknowledgeable_offset == 1
@@ -244,7 +244,7 @@ def test_a_batch_for_the_reserve_counts_with_the_whole_turn() -> None:
 
 
 def nameless(node: Broker) -> Broker:
-    """A power loss has left records, and not whose they are."""
+    """Restart a broker whose log has lost its topic id, as after a power loss."""
     node.fs.kill()
     node.fs.remove_file(f"{BOTH[0]}/t-0/partition.metadata")
     return Broker(node.fs, node.clock, BOTH).start()
@@ -274,7 +274,8 @@ def test_a_log_without_a_topic_id_that_was_durable_is_kept() -> None:
 
 
 def test_a_name_from_before_a_crash_is_synced_before_anything_behind_it_counts() -> None:
-    """The process died before the log's first flush; the machine did not, so the log was there at the next start."""
+    """The process died before the log's first flush, but the machine did not, so the log was there at the next
+    start."""
     for seed in range(8):
         clock = SimClock()
         fs = SimFileSystem(clock, seed, {"/a": DiskSettings(1 << 20)})
@@ -305,7 +306,7 @@ def test_after_a_truncation_nothing_from_there_on_counts_as_durable() -> None:
 
 
 def test_a_log_elsewhere_that_asks_for_a_flush_is_nobodys_here() -> None:
-    """The metadata log, in a `metadata.log.dir` of its own: it shares the queue, and sees to its syncs itself."""
+    """The metadata log, in a `metadata.log.dir` of its own, shares the queue, but sees to its syncs itself."""
     node = two_directories()
     node.fs.make_directory("/b/metadata")
     log = create_log(node.logs._context, "/b/metadata/m-0", TopicPartition("m", 0), TOPIC_ID, topic_config(), node.now)

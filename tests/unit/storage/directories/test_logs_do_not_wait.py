@@ -1,4 +1,4 @@
-"""Whatever a running broker does with its logs, its thread never waits for the disk: the simulated one forbids it."""
+"""Whatever a running broker does with its logs, its thread never waits for the disk: the simulated disk forbids it."""
 
 import pytest
 from tests.sim.broker import T0, TOPIC_ID, Broker, batch_of, contents, topic_config
@@ -80,7 +80,7 @@ def test_a_cut_whose_sync_fails_takes_the_directory_offline() -> None:
 
 
 def test_a_log_that_is_deleted_while_it_is_cut_needs_no_cut() -> None:
-    """The directory that the cut waits for has another name by then."""
+    """The directory that the truncation waits for has another name by then."""
     node = broker()
     node.produce([b"x"])
     node.flush()
@@ -114,8 +114,8 @@ def test_a_truncation_without_room_for_its_checkpoint_cuts_nothing_and_can_be_re
 
 
 def test_a_second_truncation_may_come_before_the_first_is_done_and_cut_below_the_log_start() -> None:
-    """It did not end: the first one's end took the second one's limit with it, so that the checkpoint of the log start,
-    which was to be lowered, was written as it was, again and again."""
+    """The second truncation once never ended: the end of the first removed the second one's limit, so that the log
+    start checkpoint, which had to be lowered, was written unchanged again and again."""
     node = broker()
     for i in range(8):
         node.produce([b"%d" % i])

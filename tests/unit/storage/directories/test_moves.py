@@ -1,4 +1,5 @@
-"""A log moves to another directory while it is written to, truncated, deleted; and what AlterReplicaLogDirs answers."""
+"""A log moves to another directory while it is written to, truncated or deleted; and the answers of
+AlterReplicaLogDirs."""
 
 import pytest
 from tests.sim.broker import T0, Broker, contents, topic_config
@@ -24,7 +25,7 @@ def machine(capacity_bytes: int = 1 << 20) -> tuple[SimFileSystem, SimClock]:
 def broker(records: int = 5, **options: int) -> Broker:
     fs, clock = machine(**options)
     node = Broker(fs, clock, (A, B), CONFIG).start()
-    fs.forbids_waits = True  # nothing of a move does
+    fs.forbids_waits = True  # no part of a move waits for the disk
     node.logs.moves.slice_bytes = 100
     for i in range(records):
         node.produce([b"%d" % i])

@@ -33,7 +33,7 @@ shortages = pytest.mark.parametrize("shortage", [DiskFull, TooManyOpenFiles])
 
 @contextmanager
 def no_room_for(node: Broker, path: str, shortage: type[StorageFault] = DiskFull) -> Iterator[None]:
-    """Nothing is renamed to `path`."""
+    """Refuse every rename to `path`."""
     rename = node.fs.rename
 
     def refused(source: str, target: str) -> None:

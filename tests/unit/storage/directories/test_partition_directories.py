@@ -1,4 +1,4 @@
-"""What a start makes of several directories of one partition: never two logs, never a guess."""
+"""A start that finds several directories of one partition: it never loads two logs, and never guesses."""
 
 import pytest
 from tests.sim.broker import T0, TOPIC_ID, Broker, contents, topic_config
@@ -22,7 +22,7 @@ def machine() -> SimFileSystem:
 
 
 def write_log(fs: SimFileSystem, path: str, name: str, *values: bytes) -> None:
-    """A log of this partition in this directory, under this name, by a broker that had no other."""
+    """Write a log of this partition into this directory, under this name, by a broker that had no other directory."""
     node = start(fs, (path,))
     for value in values:
         node.produce([value])
@@ -57,7 +57,8 @@ def test_a_committed_move_is_completed() -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_completing_a_move_never_leaves_the_name_twice(seed: int) -> None:
-    """The process died right after the rename that commits; the machine does right after the next start."""
+    """The process died right after the rename that commits the move, and the machine dies right after the next
+    start."""
     fs = SimFileSystem(SimClock(), seed, ("/a", "/b", "/c"))
     write_log(fs, A, "t-0", b"x")
     write_log(fs, B, f"t-0.{U}-future", b"x")
@@ -83,7 +84,7 @@ def test_without_the_originals_new_name_it_is_a_copy_that_goes_on() -> None:
 
 
 def test_a_copy_without_its_log_is_left_alone() -> None:
-    """Also next to the original of another move: the unique parts do not match."""
+    """It is left alone even next to the original of another move, because the unique parts do not match."""
     fs = machine()
     write_log(fs, A, f"t-0.{V}-delete", b"x")
     write_log(fs, B, f"t-0.{U}-future", b"y")

@@ -1,4 +1,4 @@
-"""A log is deleted on a disk that has no room for another name: its directory goes under its own."""
+"""A log is deleted on a disk that has no room for another name: its directory is removed under its own name."""
 
 import pytest
 from tests.sim.broker import T0, TOPIC_ID, Broker, contents, topic_config

@@ -1,4 +1,4 @@
-"""Want of room in the logs of a broker: it costs the one thing that needs it, never the directory."""
+"""A shortage of room in a broker's logs: only the operation that needs the room fails, never the directory."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def is_online(node: Broker) -> bool:
     return node.logs.directories["/disk/logs"].is_online
 
 
-# Who may take room
+# Which operations may take room
 
 
 def test_nothing_is_granted_without_asking() -> None:

@@ -1,4 +1,4 @@
-"""What is in each kind of file, and what is said where it makes no sense."""
+"""The dump of each kind of file, and what it reports where the contents make no sense."""
 
 from struct import pack
 
@@ -108,7 +108,7 @@ def test_a_batch_larger_than_a_chunk_and_batches_across_chunks() -> None:
 def test_a_file_that_shrinks_while_it_is_read_is_a_fault_and_not_a_loop() -> None:
     fs = healthy()
     write(fs, f"{FIRST}.log", batch(0, 3) + batch(3, 3))
-    batches = read_batches(fs, f"{FIRST}.log", chunk_bytes=1)  # a batch at a time
+    batches = read_batches(fs, f"{FIRST}.log", chunk_bytes=1)  # one batch at a time
     first = next(batches)
     file = fs.open(f"{FIRST}.log", OpenMode.WRITE)
     file.truncate(first.batch.header.size_bytes + BATCH_OVERHEAD)

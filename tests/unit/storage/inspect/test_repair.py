@@ -1,4 +1,4 @@
-"""A replica that was set aside has a way out, which takes nothing away that is not in the quarantine."""
+"""The repair of a replica that was set aside, which removes nothing that is not in the quarantine."""
 
 import json
 
@@ -34,7 +34,7 @@ def start(fs: SimFileSystem) -> Broker:
 
 
 def damaged(fs: SimFileSystem, segment: int = -1, byte: int = 130) -> SimFileSystem:
-    """Records that were durable, and a bit of them that rotted."""
+    """Write records, make them durable, and flip one bit of them."""
     node = start(fs)
     for i in range(RECORDS):
         node.produce([b"%d" % i])
@@ -152,7 +152,7 @@ def test_started_over(quarantine: str) -> None:
 
 @pytest.mark.parametrize("quarantine", [QUARANTINE, ELSEWHERE])
 def test_nothing_is_lost_wherever_a_repair_is_interrupted(quarantine: str) -> None:
-    """Every byte of the log is in the log or in the quarantine, and the broker cuts nothing by itself."""
+    """Every byte of the log is in the log or in the quarantine, and the broker truncates nothing by itself."""
     point = 0
     while True:
         fs = damaged(machine())

@@ -60,7 +60,7 @@ def offsets(**ends: int) -> bytes:
 
 
 def lying_timestamp(data: bytes) -> bytes:
-    """The first batch claims another latest timestamp, under a right checksum."""
+    """Give the first batch a wrong latest timestamp, and a right checksum."""
     whole = bytearray(data)
     first = len(batch(0, producer=(8, 0, 0)))
     whole[35:43] = pack(">q", START_MS + 5)
@@ -90,7 +90,7 @@ def add_segment(base_offset: int) -> Break:
 
 PLAIN = len(batch(0, producer=(8, 0, 0)))
 BROKEN: dict[str, tuple[Break, str, str]] = {
-    # What is the matter: how it is broken, where it is found, what is said.
+    # By name: how the directory is broken, the file of the finding, and a part of its reason.
     "no identity": (remove(f"{DATA}/meta.properties"), "meta.properties", "is missing"),
     "identity": (replace_file(f"{DATA}/meta.properties", b"version=1\n"), "meta.properties", "cluster.id"),
     "shutdown marker": (replace_file(f"{DATA}/.kafka_cleanshutdown", b"{"), ".kafka_cleanshutdown", "JSON"),
@@ -263,7 +263,7 @@ def test_what_is_broken_is_found_where_it_is(name: str) -> None:
 
 @pytest.mark.parametrize("position", [21, 26, 30, 38, 50, 60, 70])
 def test_one_flipped_bit_is_one_finding(position: int) -> None:
-    """Wherever it is: nothing that the batch says is held against the rest."""
+    """Wherever the bit is, the fields of the damaged batch are not held against the rest of the log."""
     fs = healthy()
     change(fs, f"{FIRST}.log", flip(position))
     assert [each.where for each in findings(fs)] == [f"{FIRST}.log at 0"]
@@ -346,7 +346,7 @@ def test_a_producer_whose_records_are_gone_contradicts_nothing() -> None:
 
 
 def test_a_marker_of_the_next_epoch_ends_the_transaction_and_begins_a_new_sequence() -> None:
-    """As transactions of version 2 do."""
+    """Transactions of version 2 end with such a marker."""
     fs = healthy()
     change(fs, f"{LEDGER_FIRST}.log", lambda data: data + marker(17, committed=False, producer=(7, 1)))
     change(fs, f"{LEDGER_FIRST}.txnindex", lambda data: data + pack(">hqqqq", 0, 7, 12, 17, 18))

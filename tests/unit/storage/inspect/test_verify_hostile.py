@@ -1,5 +1,5 @@
-"""Whatever the bytes are, dump and verify report and never raise; and what the batches of a log say is under a
-checksum, so damage there never goes unnoticed."""
+"""Whatever the bytes are, dump and verify report and never raise. The batches of a log are under a checksum, so damage
+to them never goes unnoticed."""
 
 import random
 

@@ -1,5 +1,5 @@
-"""Where verification must not say too much: after damage, and where a transaction outlives its producer's epoch. And
-where it must not begin at all."""
+"""Cases in which verification must not report too much: after damage, and where a transaction outlives its producer's
+epoch. And a case in which it must not begin at all."""
 
 from struct import pack
 
@@ -26,7 +26,7 @@ LEDGER_FIRST = f"{LEDGER}/00000000000000000000"
 
 
 def test_producers_are_not_judged_by_a_log_that_has_damage() -> None:
-    """The snapshot at 10 knows of the last batch before it, which can not be read: that is no contradiction."""
+    """The snapshot at 10 has the last batch before it, which can not be read: that is no contradiction."""
     fs = healthy()
     last = len(read(fs, f"{FIRST}.log")) - 1
     change(fs, f"{FIRST}.log", lambda data: data[:last] + bytes([data[last] ^ 1]))
@@ -34,7 +34,7 @@ def test_producers_are_not_judged_by_a_log_that_has_damage() -> None:
 
 
 def test_aborts_are_not_judged_by_a_log_that_has_damage() -> None:
-    """The first batch of the aborted transaction is damaged: what the index says of it stands."""
+    """The first batch of the aborted transaction is damaged, so the index entry of that transaction is not disputed."""
     fs = healthy()
     at = len(batch(0, producer=(7, 0, 0), transactional=True) + marker(5, committed=True, producer=(7, 0))) + 70
     change(fs, f"{LEDGER_FIRST}.log", lambda data: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
@@ -52,7 +52,7 @@ def test_a_transaction_is_as_old_as_its_first_record_whatever_epoch_ends_it(firs
 
 
 def test_a_transaction_that_an_epoch_has_outlived_is_open_in_the_snapshot() -> None:
-    """Data of a higher epoch within the same open transaction: it began with the first of them."""
+    """Data of a higher epoch continues the same open transaction, which began with its first batch."""
     fs = healthy()
     change(fs, f"{LEDGER_FIRST}.log", lambda data: data + batch(17, producer=(7, 1, 0), transactional=True))
     path = f"{LEDGER}/{22:020d}.snapshot"

@@ -1,4 +1,4 @@
-"""A stop begins the last flush of every log, also of those whose own flushes fall due meanwhile."""
+"""A stop begins the last flush of every log, also of those whose own flushes become due meanwhile."""
 
 from tests.sim.broker import Broker, topic_config
 
@@ -38,7 +38,7 @@ def test_flushes_that_fall_due_between_two_steps_are_waited_for() -> None:
     progress = node.logs.begin_closing()
     for topic_partition in PLACES:
         log = node.log(topic_partition)
-        log.flush.ask(log)  # a roll did so in the last turn
+        log.flush.ask(log)  # as a roll in the last turn does
     node.settle()
     assert progress.logs_begun == len(PLACES)
     node.stop()

@@ -1,4 +1,5 @@
-"""Many logs are made by the helpers of the file system: in order, a few dozen at a time, whatever comes in between."""
+"""Many logs are created by the helpers of the file system: in order, a few dozen at a time, whatever comes in
+between."""
 
 import pytest
 from tests.sim.broker import T0, TOPIC_ID, Broker, contents

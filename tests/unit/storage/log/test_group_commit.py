@@ -148,7 +148,7 @@ def test_a_refused_append_leaves_the_others_of_the_turn_alone() -> None:
 
 @pytest.mark.parametrize("base_offset", [1, 3, 5])
 def test_a_write_that_fails_takes_the_whole_turn_back(base_offset: int) -> None:
-    """Also what earlier writes of the turn put into segments that have been rolled since."""
+    """The batches that earlier writes of the turn put into segments that were rolled since are taken back, too."""
     node = broker(internal_segment_bytes=2 * ONE_BATCH)
     node.produce([b"before"], producer_id=1, producer_epoch=0, base_sequence=0)
     appends = [staged(node, b"%d" % i, producer_id=1, producer_epoch=0, base_sequence=1 + i) for i in range(6)]

@@ -1,4 +1,4 @@
-"""Undoing a write, or cutting a log, that lacks room or a descriptor: it is tried again until it has gone through.
+"""Undoing a write, or truncating a log, that lacks room or a descriptor: it is tried again until it succeeds.
 
 Meanwhile that log takes no writes, and its directory stays online.
 """
@@ -40,7 +40,7 @@ def is_online(node: Broker) -> bool:
 
 
 def until_over(node: Broker) -> None:
-    """The shortage ends, and after a pause everything goes on."""
+    """End the shortage, and wait until all interrupted work has been done."""
     node.fs.disk("/disk").faults.heal()
     for _ in range(3):
         node.settle()
@@ -78,7 +78,7 @@ def test_a_write_that_can_not_be_taken_back_is_taken_back_later(shortage: type[S
         )
         faults.fail(Op.TRUNCATE, f"{DIRECTORY}/{0:020d}.log", fault=shortage, times=3)
         append = node.stage(batch_of([b"x" * 500], node.now))
-        node.logs.directories["/disk/logs"].room.owed_bytes = -(1 << 20)  # nobody knows that the disk is full
+        node.logs.directories["/disk/logs"].room.owed_bytes = -(1 << 20)  # the broker does not know of the shortage
         node.commit()
     assert isinstance(append, Append)
     assert append.code is ErrorCode.KAFKA_STORAGE_ERROR
@@ -98,7 +98,7 @@ CUT_OPS = [Op.OPEN, Op.READ, Op.TRUNCATE, Op.NAMES]
 @pytest.mark.parametrize("op", CUT_OPS)
 @pytest.mark.parametrize("offset", [3, 0, -1])
 def test_a_cut_goes_on_after_a_shortage_wherever_it_met_it(shortage: type[StorageFault], op: Op, offset: int) -> None:
-    """-1: as a whole."""
+    """The log is truncated to `offset`; -1 stands for emptying it as a whole."""
     is_whole, struck = offset < 0, 0
     for skip in range(24):
         node = broker(internal_segment_bytes=2 * ONE_BATCH, index_interval_bytes=1)
@@ -115,7 +115,7 @@ def test_a_cut_goes_on_after_a_shortage_wherever_it_met_it(shortage: type[Storag
         if log.unsettled:
             assert isinstance(node.stage(batch_of([b"no"], node.now)), Refused)
         until_over(node)
-        if log.log_end_offset == 6:  # it had not begun, and says so: the follower tries again
+        if log.log_end_offset == 6:  # it had not begun, and reports so: the follower tries again
             node.truncate(max(offset, 0))
         expected = [b"%d" % number for number in range(max(offset, 0))]
         assert values(log) == expected, f"skip {skip}"
@@ -140,7 +140,7 @@ def test_a_stop_does_not_wait_for_a_cut_that_pauses_and_leaves_no_mark_of_a_clea
 
 
 def test_an_abort_marker_without_a_descriptor_for_its_index_is_indexed_by_the_next_flush() -> None:
-    """The log rolls in the commit of the marker."""
+    """The commit that writes the marker also rolls the log."""
     node = broker(internal_segment_bytes=2 * ONE_BATCH)
     node.logs._context.producer_config.verification_enabled = False
     node.produce([b"a"], producer_id=8, producer_epoch=0, base_sequence=0, is_transactional=True)
@@ -163,7 +163,7 @@ def test_an_abort_marker_without_a_descriptor_for_its_index_is_indexed_by_the_ne
 @pytest.mark.parametrize("op", [Op.NAMES, Op.TRUNCATE, Op.OPEN, Op.SYNC, Op.SYNC_DIRECTORY])
 @pytest.mark.parametrize("start", [0, 3])
 def test_a_start_that_dies_while_it_empties_a_log_leaves_a_log(op: Op, start: int) -> None:
-    """A power loss has brought back records without the topic's id: the log is begun anew."""
+    """A power loss has brought back records without the topic id, so the log is begun anew."""
     for skip in range(12):
         node = broker(internal_segment_bytes=2 * ONE_BATCH)
         node.flushes_new = False
@@ -174,7 +174,7 @@ def test_a_start_that_dies_while_it_empties_a_log_leaves_a_log(op: Op, start: in
         if start:
             checkpoint = {T0: start}
             write_offsets(node.fs, "/disk/logs/log-start-offset-checkpoint", checkpoint)
-        node.fs.disk("/disk").faults.fail(op, DIRECTORY, skip=skip, times=None)  # from here on nothing happens any more
+        node.fs.disk("/disk").faults.fail(op, DIRECTORY, skip=skip, times=None)  # from here on every operation fails
         restarted(node)
         node.fs.kill()
         node.fs.disk("/disk").faults.heal()

@@ -1,4 +1,4 @@
-"""The epochs of a log: assigned, asked for, truncated, and on disk."""
+"""The leader epochs of a log: assigned, looked up, truncated, and on disk."""
 
 import pytest
 from tests.unit.storage.power import DIRECTORY, machine, worlds_after_a_cut
@@ -43,7 +43,7 @@ def test_epochs_are_assigned_once() -> None:
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
-        ((9, 30), [(1, 10), (4, 20), (9, 30)]),  # the next one at the same offset: nothing was written in between
+        ((9, 30), [(1, 10), (4, 20), (9, 30)]),  # the next epoch at the same offset: nothing was written in between
         ((9, 25), [(1, 10), (4, 20), (9, 25)]),
         ((9, 20), [(1, 10), (9, 20)]),
         ((9, 5), [(9, 5)]),
@@ -70,7 +70,7 @@ def test_negative_ones_are_a_bug(entry: tuple[int, int]) -> None:
     ("asked", "expected"),
     [
         (-1, None),
-        (0, (0, 10)),  # gone: whoever stands there goes on at the first offset that is known
+        (0, (0, 10)),  # gone: a follower of that epoch goes on at the first offset that is known
         (1, (1, 20)),
         (2, (1, 20)),
         (3, (1, 20)),

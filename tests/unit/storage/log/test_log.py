@@ -1,4 +1,4 @@
-"""Truncating, reading within bounds, times; and the offsets that each of them moves."""
+"""Truncation, reading within bounds, and timestamps; and the offsets that each of them moves."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def broker(count: int = 0, **config: object) -> Broker:
     clock = SimClock()
     fs = SimFileSystem(clock, 1, {"/disk": DiskSettings()})
     node = Broker(fs, clock, config=topic_config(internal_segment_bytes=2 * ONE_BATCH, **config)).start()
-    node.log()  # made and flushed before the time of the first record
+    node.log()  # created and flushed before the time of the first record
     for i in range(count):
         node.produce([b"%d" % i], producer_id=1, producer_epoch=0, base_sequence=i)
     return node
@@ -200,7 +200,7 @@ def test_offsets_for_times() -> None:
 def test_the_latest_time_is_of_a_record_that_can_be_read(
     start: int, expected: tuple[int, int], segment_bytes: int
 ) -> None:
-    """The largest time may be of a record below the log start, in the same segment and even in the same batch."""
+    """The largest timestamp may be of a record below the log start, in the same segment and even in the same batch."""
     clock = SimClock()
     node = Broker(SimFileSystem(clock, 1), clock, config=topic_config(internal_segment_bytes=segment_bytes)).start()
     builder = BatchBuilder()

@@ -1,4 +1,5 @@
-"""Readers that come back are found where they were, and never where they would have been before a cut."""
+"""The remembered file positions of readers: a reader that comes back is found at its position, and never at one from
+before a truncation."""
 
 import pytest
 from tests.sim.broker import Broker, batch_of, topic_config
@@ -27,7 +28,7 @@ def write(node: Broker, sizes: list[int]) -> None:
 
 
 def walked(log: Log, offset: int, max_bytes: int) -> list[tuple[int, int, int]]:
-    """Position, size and end of each answer to a reader that goes on where the last one ended."""
+    """Return position, size and end of each answer to a reader that goes on where the last answer ended."""
     found = []
     while offset < log.log_end_offset:
         one = read(log, offset, max_bytes, END)
@@ -75,7 +76,7 @@ def test_whoever_comes_back_needs_one_header_and_no_index() -> None:
 
 
 def test_a_cut_moves_what_comes_after_it() -> None:
-    """The log ends at the same offset again, at another position."""
+    """The log ends at the same offset again, but at another position."""
     node = broker([100, 5_000, 100])
     log = node.log()
     assert [end for _position, _size, end in walked(log, 0, 1)] == [1, 2, 3]

@@ -85,7 +85,7 @@ def test_damage_below_the_recovery_point_is_marked_and_not_cut(position: int) ->
     node.checkpoint()
     node.fs.rot(LOG, [position * 8])
     before = node.fs.open(LOG, OpenMode.READ).read_at(0, 1000)
-    for _ in range(2):  # also by the second start
+    for _ in range(2):  # the second start, too, cuts nothing
         # The checkpoint is 3, so the first segment would be trusted unread: scan it as a log without indexes is.
         node.fs.kill()
         node.fs.remove_file(LOG.replace(".log", ".index"))
@@ -125,7 +125,7 @@ def test_only_what_lies_past_the_recovery_point_is_scanned() -> None:
     produce(node, 9)
     node.flush()
     node.checkpoint()
-    node.fs.rot(LOG, [30 * 8])  # nobody looks there
+    node.fs.rot(LOG, [30 * 8])  # below the recovery point, where recovery does not read
     again = restart(node)
     assert again.log().log_end_offset == 9
     assert again.progress.bytes_total == 3 * ONE_BATCH
@@ -215,7 +215,8 @@ def test_old_records_behind_new_ones_are_known_by_their_epoch() -> None:
 
 @pytest.mark.parametrize("is_clean", [True, False])
 def test_a_batch_outside_of_its_open_transaction_is_told(is_clean: bool) -> None:
-    """No leader takes one, so a log has it only by damage or by another program. It can be read all the same."""
+    """No leader accepts such a batch, so only damage or another program can have put it there. It is reported, and can
+    be read all the same."""
     node = broker()
     log = node.log()
     for offset, is_inside in ((0, True), (1, False)):

@@ -1,4 +1,4 @@
-"""What goes, what stays, and in which order."""
+"""Retention: which segments are deleted, which stay, and in which order."""
 
 from tests.sim.broker import Broker, batch_of, contents, topic_config
 

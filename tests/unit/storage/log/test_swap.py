@@ -1,4 +1,4 @@
-"""A cleaned segment is swapped in, unless the log has changed in a way that makes it worthless."""
+"""A cleaned segment is swapped in, unless the log has changed in a way that makes the segment worthless."""
 
 import pytest
 from tests.sim.broker import T0, Broker, batch_of, contents, topic_config
@@ -30,7 +30,7 @@ def broker() -> Broker:
 
 
 def clean(log: Log) -> None:
-    """What a cleaner might leave of the first two segments: the batches at 1 and 3."""
+    """Write a cleaned segment as a cleaner might leave the first two segments: with the batches at 1 and 3."""
     data = b"".join(segment.read(ONE_BATCH, ONE_BATCH) for segment in (log.segments[0], log.segments[1]))
     checked = check_follower(memoryview(data), 0, len(data), 0, 0)
     assert isinstance(checked, Validated)
@@ -110,7 +110,7 @@ def test_readers_have_the_old_or_the_new_at_every_step() -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 3])
 def test_a_truncation_ends_though_nobody_drives_the_swap(steps: int) -> None:
-    """The cleaner may be gone: its task was called off with the truncation itself."""
+    """The cleaner may be gone, since the truncation itself called its task off."""
     node = broker()
     swap, log = begun(node), node.log()
     for _ in range(steps):
@@ -124,7 +124,8 @@ def test_a_truncation_ends_though_nobody_drives_the_swap(steps: int) -> None:
 
 
 def test_a_swap_that_was_taken_over_is_no_longer_its_cleaners() -> None:
-    """Whose sync may complete between the steps of the truncation: a step of its own then would be one too early."""
+    """The cleaner's sync may complete between the steps of the truncation; a step by the cleaner would then come too
+    early."""
     node = broker()
     swap, log = begun(node), node.log()
     node.logs.begin_truncate({T0: 4}, node.now)

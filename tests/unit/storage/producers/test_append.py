@@ -1,4 +1,5 @@
-"""Group commits: later requests see earlier ones, a refused one leaves nothing, and what is not written never was."""
+"""Group commits: later requests see earlier ones, a refused one leaves nothing, and what is not written has no
+effect."""
 
 import pytest
 from tests.unit.storage.producing import CLIENT, COORDINATOR, REPLICATION, Partition, data, marker
@@ -56,7 +57,7 @@ def test_a_request_is_staged_as_a_whole_or_not_at_all() -> None:
 
 
 def test_transactions_end_in_the_order_of_the_log() -> None:
-    """The last stable offset of each is that of its moment: a transaction that began later must not move it."""
+    """The last stable offset of each transaction is that of its own end: one that began later must not move it."""
     partition = Partition()
     append = partition.state.begin()
     batches = [

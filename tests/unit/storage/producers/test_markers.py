@@ -1,4 +1,5 @@
-"""What a control batch ends: told by comparison for nearly all, by reading it for the others, and the same."""
+"""The transaction that a control batch ends: nearly all markers are recognised by comparing bytes, the others by
+reading the batch, with the same result."""
 
 import pytest
 
@@ -22,7 +23,7 @@ def control_batch(marker: EndTransactionMarker, **options: object) -> bytes:
 def test_the_usual_form_is_not_read_but_known(committed: bool, epoch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     marker = EndTransactionMarker(committed, epoch)
     batch = control_batch(marker)
-    as_read = marker_of(batch + b"\0")  # another length: it is read
+    as_read = marker_of(batch + b"\0")  # of another length, so it is read
     monkeypatch.setattr(markers, "read_batch", None)
     assert marker_of(batch) == marker == as_read
     assert marker_of(memoryview(bytearray(batch))) == marker
@@ -34,7 +35,7 @@ def test_a_compressed_one_is_read() -> None:
 
 
 def test_every_byte_that_is_another_is_read_as_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a byte of the record is changed to, comparison and reading agree on what it says."""
+    """Whatever a byte of the record is changed to, comparing and reading give the same marker."""
     whole = control_batch(EndTransactionMarker(True, 5))
     changed = [
         whole[:at] + bytes([value]) + whole[at + 1 :]

@@ -34,7 +34,7 @@ def test_a_gap_or_an_overlap_is_out_of_order(sequence: int) -> None:
 
 
 def test_an_unknown_producer_may_start_anywhere() -> None:
-    """It may have been expired, or its records deleted: where it stood nobody knows."""
+    """The producer may have expired, or its records may have been deleted, so its last sequence is not known."""
     assert Partition().send(epoch=7, sequence=1234) is NONE
 
 
@@ -92,7 +92,7 @@ def test_a_new_epoch_starts_at_zero() -> None:
 
 
 def test_a_new_epoch_forgets_the_window() -> None:
-    """The same numbers are another batch now."""
+    """The same sequence is another batch in the new epoch."""
     partition = Partition()
     partition.send(epoch=0, sequence=0)
     partition.send(epoch=1, sequence=0)
@@ -109,7 +109,7 @@ def test_a_lower_epoch_is_fenced() -> None:
 
 
 def test_a_coordinator_needs_no_sequence() -> None:
-    """Offset commits of a transaction all say sequence 0, and none is a duplicate of another."""
+    """Offset commits of a transaction all have sequence 0, and none is a duplicate of another."""
     partition = Partition()
     assert partition.send(sequence=0, origin=COORDINATOR) is NONE
     assert partition.send(sequence=0, origin=COORDINATOR) is NONE
@@ -117,7 +117,7 @@ def test_a_coordinator_needs_no_sequence() -> None:
 
 
 def test_what_the_leader_has_written_is_taken_as_it_is() -> None:
-    """Sequence, epoch, duplicate: the leader has decided, and a follower's log is the leader's log."""
+    """The leader has decided about sequence, epoch and duplicates, and a follower's log is the leader's log."""
     partition = Partition()
     partition.send(epoch=3, sequence=0)
     assert partition.send(epoch=3, sequence=0, origin=REPLICATION) is NONE
@@ -152,7 +152,8 @@ def test_the_last_records_of_live_producers_are_known_to_compaction() -> None:
 
 
 def test_a_duplicate_is_found_even_where_it_would_be_next() -> None:
-    """A leader that had forgotten the producer let it start anew; this replica, leader by now, has not forgotten."""
+    """A leader that had forgotten the producer let it start anew; this replica, which leads now, has not forgotten
+    it."""
     partition = Partition()
     for sequence in (4, 5, 6, 4):
         partition.send(sequence=sequence, origin=REPLICATION)

@@ -1,4 +1,4 @@
-"""Transactions of a partition: what opens and ends one, which markers are too late, how far stable reads go."""
+"""Transactions of a partition: what opens and ends one, which markers are too late, and how far stable reads go."""
 
 import pytest
 from tests.unit.storage.producing import MAX_EPOCH, REPLICATION, Partition, marker
@@ -85,7 +85,7 @@ def test_the_sequence_starts_anew_behind_a_marker_of_a_higher_epoch() -> None:
         (1, 3, NONE),
         (1, 4, NONE),
         (2, 2, STALE_EPOCH),
-        (2, 3, STALE_EPOCH),  # of the transaction that the open one has followed
+        (2, 3, STALE_EPOCH),  # a marker of the transaction before the open one
         (2, 4, NONE),
     ],
 )
@@ -96,7 +96,7 @@ def test_which_epoch_ends_an_open_transaction(version: int, epoch: int, expected
 
 
 def test_the_same_marker_again_is_accepted_when_nothing_is_open() -> None:
-    """Its answer was lost, or the coordinator moved: it must be able to say it again."""
+    """The answer to the marker was lost, or the coordinator moved: it must be able to send it again."""
     partition = Partition()
     partition.send(epoch=3, txn=True)
     partition.end_txn(epoch=4, version=2)

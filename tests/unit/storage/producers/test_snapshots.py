@@ -1,4 +1,5 @@
-"""Snapshot files: damage is noticed, the right one is loaded, useless ones go, a crash costs at most the last."""
+"""Snapshot files: damage is noticed, the right one is loaded, useless ones are removed, and a crash costs at most the
+last."""
 
 import pytest
 from crc32c import crc32c
@@ -29,7 +30,7 @@ def names(fs: SimFileSystem) -> list[int]:
 def reload(
     state: ProducerState, snapshots: ProducerSnapshots, start: int, end: int, now_ms: int
 ) -> list[CorruptSnapshotError]:
-    """All of its pieces."""
+    """Reload the state, piece by piece to the end; return the damaged snapshots."""
     damaged: list[CorruptSnapshotError] = []
     for _ in producer_snapshots.reload(state, snapshots, start, end, now_ms, damaged):
         pass
@@ -87,7 +88,7 @@ def test_every_bit_counts() -> None:
 
 @pytest.mark.parametrize("count", [-1, 0, 1, 3, 2**31 - 1])
 def test_a_count_that_the_bytes_do_not_bear_out(count: int) -> None:
-    """With a checksum that is right: a bug of a writer, not of the disk."""
+    """The checksum is right, so the error is a bug of the writer, not of the disk."""
     body = count.to_bytes(4, signed=True) + encode_snapshot(ENTRIES)[10:]
     with pytest.raises(CorruptSnapshotError, match="announced"):
         decode_snapshot(b"\0\1" + crc32c(body).to_bytes(4) + body, "it")
@@ -168,7 +169,7 @@ def test_the_latest_in_range_is_loaded() -> None:
 
 
 def test_many_are_loaded_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until then the state has none of them."""
+    """The state has none of the producers until the last piece is loaded."""
     monkeypatch.setattr(producer_snapshots, "ENTRIES_A_PIECE", 1)
     _, snapshots = with_snapshots(180)
     state = ProducerState(CONFIG)
@@ -206,7 +207,7 @@ def test_without_any_the_log_is_read_from_its_start() -> None:
 
 
 def test_a_state_that_is_of_the_end_already_stays() -> None:
-    """But transactions below the log's new start are behind us."""
+    """The producers stay, but transactions below the log's new start are forgotten."""
     fs, snapshots = with_snapshots(1, 2)
     partition = Partition()
     partition.send(txn=True)

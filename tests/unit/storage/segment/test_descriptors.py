@@ -1,4 +1,4 @@
-"""A bounded number of open files, and reads in flight that nothing disturbs."""
+"""A bounded number of open files, without disturbing reads in flight."""
 
 import pytest
 from tests.unit.storage.segment_data import machine

@@ -1,4 +1,4 @@
-"""No descriptor is left for a while: nothing goes offline for it, nothing is lost, and what was to be done is done."""
+"""No descriptor is left for a while: nothing goes offline, nothing is lost, and all work is done in the end."""
 
 import pytest
 from tests.sim.broker import T0, Broker, batch_of, contents, topic_config
@@ -30,7 +30,7 @@ def broker() -> Broker:
 
 
 def run_out(node: Broker, path: str = "/disk", *, skip: int = 0, times: int | None = None) -> None:
-    """Of descriptors: also those are closed that the log keeps open."""
+    """Make every open fail for want of descriptors, and close those that the log keeps open."""
     node.log().descriptors.close()
     node.fs.disk("/disk").faults.fail(Op.OPEN, path, fault=TooManyOpenFiles, skip=skip, times=times)
 
@@ -72,7 +72,7 @@ def test_a_sync_that_fails_before_a_shortage_is_not_missed(failing: str, missing
     node.flushes_new = False
     assert produced(node, b"0") is ErrorCode.NONE
     log = node.log()
-    log.segments.active.seal()  # its indexes are synced as well
+    log.segments.active.seal()  # so that its indexes are synced as well
     first = f"{log.directory}/{0:020d}"
     run_out(node, f"{first}.{missing}", times=2)
     node.fs.disk("/disk").faults.fail(Op.SYNC, f"{first}.{failing}")
@@ -288,7 +288,7 @@ def test_a_flush_that_had_to_wait_goes_on_when_a_file_is_given_back() -> None:
     node.settle()
     ranges = [
         node.log(topic_partition).segments.active.file_range(0, 10) for topic_partition in topic_partitions[:4]
-    ]  # more than they may have
+    ]  # more than the logs may have
     log = node.log(topic_partitions[-1])
     node.produce([b"y"], topic_partitions[-1])
     log.flush.ask(log)
@@ -296,7 +296,7 @@ def test_a_flush_that_had_to_wait_goes_on_when_a_file_is_given_back() -> None:
     assert (log.flush.begun, context.flush_queue.due_ms) == (None, None), "it waits, and nobody spins"
     ranges.pop().release()
     assert context.flush_queue.due_ms == 0
-    node.settle()  # although nothing completes before
+    node.settle()  # although no completion wakes it
     assert log.flush.recovery_point == log.log_end_offset == 2
     for each in ranges:
         each.release()

@@ -1,4 +1,4 @@
-"""`.index`: Kafka's bytes, lookups, truncation, and what happens between memory and file."""
+"""`.index`: Kafka's bytes, lookups, truncation, and the entries in memory and in the file."""
 
 import pytest
 from tests.unit.storage.segment_data import DIRECTORY, contents, files, machine
@@ -20,7 +20,8 @@ def index_on(fs: SimFileSystem, max_bytes: int = 1 << 20) -> OffsetIndex:
 
 
 def filled(fs: SimFileSystem, count: int = 5, flush_at: int = 3) -> OffsetIndex:
-    """Entries 110 -> 1000, 120 -> 2000 and so on; the first of them in the file, the others in memory."""
+    """Return an index of entries 110 -> 1000, 120 -> 2000 and so on; the first of them in the file, the others in
+    memory."""
     index = index_on(fs)
     for i in range(1, count + 1):
         index.append(BASE + 10 * i, 1000 * i)

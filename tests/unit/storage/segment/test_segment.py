@@ -1,4 +1,4 @@
-"""A segment without faults: what is appended is found, by offset and by time, and what a log asks of it."""
+"""A segment without faults: appended batches are found, by offset and by time; and the calls that a log makes."""
 
 import pytest
 from tests.unit.storage.segment_data import (
@@ -166,7 +166,7 @@ def test_a_walk_over_damage_says_so_and_ends() -> None:
 
 def test_an_entry_comes_with_the_first_batch_after_the_interval() -> None:
     segment = new_segment(machine(), settings=IndexSettings(interval_bytes=200, max_bytes=1 << 20))
-    made = fill(segment, 6)  # of some 120 bytes
+    made = fill(segment, 6)  # each of some 120 bytes
     assert all(101 <= size <= 199 for size in sizes(made))
     offset = segment.indexes.offset
     # Two batches pass 200 bytes, so the third has an entry: its last offset, and where it starts.
@@ -340,7 +340,7 @@ def test_truncation_takes_the_batches_that_reach_the_offset(offset: int) -> None
 
 
 def assert_indexes_lead_right(segment: Segment) -> None:
-    """Lookups by the indexes as they grew find what a fresh walk of the log finds."""
+    """Check that lookups by the indexes find what a fresh walk of the log finds."""
     position = 0
     data = segment.read(0, segment.size_bytes)
     while position < len(data):

@@ -1,6 +1,6 @@
 """The power fails after every single operation of a segment's life, in many ways each.
 
-What a flush had completed is there afterwards; what is there beyond it is a stretch of the log as it once was, never a
+Afterwards everything that a flush had completed is there; beyond it is a stretch of the log as it once was, never a
 mixture; and indexes that were synced are right without having been rebuilt.
 """
 
@@ -22,11 +22,11 @@ SEEDS = 6
 
 
 class PowerCut(BaseException):
-    """Nothing that runs may catch it."""
+    """The loss of power, which nothing that runs may catch."""
 
 
 class Life:
-    """What happens to one segment, and what is known about it from outside."""
+    """The life of one segment, and what is known about it from outside."""
 
     def __init__(self, fs: SimFileSystem) -> None:
         self.fs = fs
@@ -36,7 +36,8 @@ class Life:
         self.sealed_indexes: list[bytes] | None = None  # once they are synced
 
     def run(self) -> None:
-        """Batches are of one size, so that what comes back would fit in anywhere."""
+        """Live through appends, flushes and truncations. All batches are of one size, so that an old one that comes
+        back would fit anywhere."""
         self.segment = new_segment(self.fs)
         self.append(3, epoch=1)
         self.flush()
@@ -53,7 +54,7 @@ class Life:
         self.sealed_indexes = [contents(self.fs, name) for name in INDEXES]
 
     def append(self, count: int, epoch: int) -> None:
-        """Two in one write, then one by one."""
+        """Append batches: two in one write, then one by one."""
         offset = 2 * len(self.log)
         made = [batch(offset + 2 * i, [500 + offset + i, 700], epoch) for i in range(count)]
         self.log = self.log + made
@@ -75,7 +76,7 @@ class Life:
 
 
 def cut_after(fs: SimFileSystem, operations: int, work: Callable[[], None]) -> bool:
-    """Whether the work was through before."""
+    """Run the work and cut the power after `operations`; return whether the work had ended before."""
     record, end = fs.trace.record, fs.trace.count + operations
 
     def cut(*parts: object) -> None:
@@ -113,7 +114,7 @@ def test_power_is_lost_after(operation: int) -> None:
 
 @pytest.mark.parametrize("operation", range(1, OPERATIONS + 2))
 def test_the_process_dies_after(operation: int) -> None:
-    """Then every byte that was written is there."""
+    """Every byte that was written is there after the death of the process."""
     fs = machine()
     life = Life(fs)
     cut_after(fs, operation, life.run)

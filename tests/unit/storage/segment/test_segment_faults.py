@@ -1,4 +1,4 @@
-"""Writes that are short or fail: an append happens as a whole or not at all, and says which."""
+"""Writes that are short or fail: an append happens as a whole or not at all, and reports which."""
 
 import pytest
 from tests.unit.storage.segment_data import (
@@ -83,7 +83,7 @@ def test_what_was_taken_back_does_not_return_after_a_power_loss() -> None:
 
 
 def cut_write(fs: SimFileSystem, segment: Segment, parts: list[bytes]) -> None:
-    """The first write takes two of the batches, the second fails."""
+    """Append the batches so that the first write takes two of them, and the second fails."""
     with pytest.MonkeyPatch.context() as patch:
         disk, real = fs.disk("/disk"), fs.disk("/disk").write
         patch.setattr(disk, "write", lambda i, p, data, path: real(i, p, data[: len(parts[0]) + len(parts[1])], path))

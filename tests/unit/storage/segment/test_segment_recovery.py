@@ -1,4 +1,4 @@
-"""The scan after an unclean stop: what is good stays, the rest is cut, and nothing durable is cut in silence."""
+"""The scan after an unclean stop: good batches stay, the rest is cut, and nothing durable is cut in silence."""
 
 import struct
 from zlib import crc32
@@ -32,11 +32,11 @@ TIME_INDEX = "00000000000000000000.timeindex"
 
 
 def nothing(chunk: ScannedChunk) -> None:
-    """What the batches say does not matter here."""
+    """Ignore the chunk: the contents of the batches do not matter here."""
 
 
 def with_tail(tail: bytes, good: int = 3) -> tuple[SimFileSystem, list[bytes]]:
-    """A log of good batches with something behind them."""
+    """Return a log of good batches with something behind them."""
     fs = machine()
     made = fill(new_segment(fs), good)
     fs.open(f"{DIRECTORY}/{LOG}", OpenMode.WRITE).write_at(len(b"".join(made)), [tail])
@@ -74,7 +74,7 @@ def test_zeros_are_dropped(size: int) -> None:
 
 @pytest.mark.parametrize("byte", range(16, 110))
 def test_a_flipped_bit_anywhere_under_the_checksum_drops_the_batch_and_what_follows(byte: int) -> None:
-    """Before byte 16 come base offset, length and leader epoch, which no checksum covers."""
+    """The bytes before 16 are base offset, length and leader epoch, which no checksum covers."""
     damaged = bytearray(batch(6, [1, 2]))
     damaged[byte] ^= 0x10
     tail = bytes(damaged) + batch(8, [3, 4])
@@ -146,10 +146,10 @@ def test_damage_below_the_recovery_point_is_reported_and_not_cut() -> None:
 
 
 def test_rot_in_a_base_offset_below_the_recovery_point_is_reported_and_not_cut() -> None:
-    """No checksum covers it, and the offset that it seems to have is far above the recovery point."""
+    """No checksum covers the base offset, and the damaged one is far above the recovery point."""
     fs, made = with_tail(b"")
     before = bytearray(contents(fs, LOG))
-    before[len(made[0]) + 6] ^= 0x01  # of the second batch
+    before[len(made[0]) + 6] ^= 0x01  # in the base offset of the second batch
     file = fs.open(f"{DIRECTORY}/{LOG}", OpenMode.WRITE)
     file.write_at(0, [before])
     with pytest.raises(CorruptSegmentError, match="base offset"):
@@ -158,8 +158,8 @@ def test_rot_in_a_base_offset_below_the_recovery_point_is_reported_and_not_cut()
 
 
 def test_a_torn_base_offset_behind_the_recovery_point_costs_its_own_batch_alone() -> None:
-    """Its bytes are those of a durable offset, but every batch before it follows on the one before: none of them can be
-    the wrong one."""
+    """The torn bytes read as a durable offset, but every batch before it follows on its predecessor, so none of those
+    can be the damaged one."""
     torn = bytearray(batch(6, [1, 2]))
     torn[:8] = bytes(8)
     fs, made = with_tail(bytes(torn))
@@ -243,7 +243,7 @@ def test_the_transaction_index_is_for_whoever_handles_the_batches() -> None:
 
 
 def test_recovered_bytes_are_not_taken_for_synced() -> None:
-    """After the death of a process they are in the page cache only."""
+    """Recovered bytes may be in the page cache only, after the death of a process."""
     fs, _ = with_tail(b"")
     segment = reopened(fs)
     assert segment.is_flushed

@@ -20,11 +20,11 @@ CONFIG = topic_config(cleanup_policy=("compact",))
 
 
 def batch_at(offset: int) -> bytes:
-    return offset.to_bytes(8, "big") + batch_of([b"%d" % offset], 5)[8:]  # the checksum leaves the offset out
+    return offset.to_bytes(8, "big") + batch_of([b"%d" % offset], 5)[8:]  # the checksum does not cover the offset
 
 
 def write(fs: SimFileSystem, base_offset: int, offsets: tuple[int, ...], *, indexed: bool = True) -> None:
-    """As an old broker left it: durable, the indexes full of nonsense."""
+    """Write a segment as an old broker left it: durable, with indexes full of nonsense."""
     data = b"".join(map(batch_at, offsets))
     kinds = {LOG_SUFFIX: data, ".index": b"\xff" * 8, ".timeindex": bytes(12), ".txnindex": b"?" * 34}
     for kind, contents_of in kinds.items():
@@ -116,7 +116,7 @@ def split(fs: SimFileSystem) -> None:
 
 
 def test_the_power_fails_at_every_operation() -> None:
-    """After each: the next start has every record, once, in segments whose indexes can hold them."""
+    """The next start after each cut has every record, once, in segments whose indexes can hold the offsets."""
     count = 0
     for fs, _completed in worlds_after_a_cut(lambda fs: write(fs, 0, OFFSETS), split, seeds=4):
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""`.timeindex`: Kafka's bytes, only growing timestamps, the slot that is kept for the end."""
+"""`.timeindex`: Kafka's bytes, timestamps that only grow, and the slot that is kept for the end."""
 
 import pytest
 from tests.unit.storage.segment_data import DIRECTORY, contents, files, machine

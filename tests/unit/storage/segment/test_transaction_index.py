@@ -1,4 +1,4 @@
-"""`.txnindex`: Kafka's bytes, and which aborted transactions a fetch has to hear of."""
+"""`.txnindex`: Kafka's bytes, and the aborted transactions that a fetch has to be told of."""
 
 import pytest
 from tests.unit.storage.segment_data import DIRECTORY, contents, files, machine
@@ -10,7 +10,7 @@ from tidelog.storage.segment.transaction_index import AbortedTxn, TransactionInd
 
 BASE = 100
 NAME = "00000000000000000100.txnindex"
-# Two that overlap, one that began in an earlier segment, one on its own.
+# Two transactions that overlap, one that began in an earlier segment, one on its own.
 FIRST = AbortedTxn(producer_id=1, first_offset=105, last_offset=115, last_stable_offset=90)
 SECOND = AbortedTxn(producer_id=2, first_offset=90, last_offset=120, last_stable_offset=121)
 THIRD = AbortedTxn(producer_id=1, first_offset=130, last_offset=140, last_stable_offset=141)

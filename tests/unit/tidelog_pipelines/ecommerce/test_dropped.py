@@ -1,4 +1,4 @@
-"""Rows that the watermark dropped are told once a batch, however the looks fall between the batches."""
+"""Rows that the watermark dropped are reported once a batch, however often progress is looked at between batches."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""How the job ends: with its queries, by a signal, or because one of them failed."""
+"""The ends of the job: with its queries, by a signal, or because a query failed."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from tidelog_pipelines.ecommerce import job
 @dataclass(slots=True)
 class FakeQuery:
     name: str
-    looks: int = 1_000_000  # that it is active for
+    looks: int = 1_000_000  # how many looks it is active for
     failure: str | None = None
     dropped: int = 0
     busy: int = 0  # looks until its batch is done
@@ -62,7 +62,7 @@ def test_a_signal_stops_the_queries_in_order_between_batches() -> None:
 
 @dataclass(slots=True)
 class StartingQuery:
-    """Active for so many looks, with its first progress after so many."""
+    """A query that is active for `looks` looks, with its first progress after `first_batch_after`."""
 
     looks: int
     first_batch_after: int
@@ -80,7 +80,7 @@ class StartingQuery:
 
 
 def first_batch(query: StartingQuery, *told: bool, patience_s: float = 60.0) -> list[float]:
-    """How long was waited, look by look."""
+    """Wait for the query's first batch; return how long each wait between looks was."""
     waited: list[float] = []
     given = iter(told)
 

@@ -1,4 +1,4 @@
-"""Which ids the log is asked for: those of events that count."""
+"""The ids that the log is searched for: those of events that count."""
 
 import json
 from typing import Any

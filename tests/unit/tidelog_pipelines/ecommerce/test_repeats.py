@@ -1,4 +1,4 @@
-"""Which events are repeats, whoever saw what came before: a worker that remembers, or the log."""
+"""Which events are repeats, whether the worker remembers the earlier ones or has to ask the log."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +16,8 @@ START_MS = 1_790_000_000_000
 
 @dataclass(slots=True)
 class ListLog:
-    """Records of partition 0 of a topic: an id (None: does not count) and milliseconds; and what was asked of it."""
+    """Records of partition 0 of a topic, each an id (None: does not count) and milliseconds; and the ranges that were
+    read."""
 
     records: list[tuple[str | None, int]]
     asked: list[tuple[int, int]] = field(default_factory=list)
@@ -36,7 +37,7 @@ class ListLog:
             "offset": pa.array(range(start, end), pa.int64()),
             "event_id": pa.array([each[0] for each in rows], pa.string()),
             "timestamp_ms": pa.array([each[1] for each in rows], pa.int64()),
-            "at": pa.array(range(start, end), pa.int64()),  # any column that stays: the offset, to see which rows do
+            "at": pa.array(range(start, end), pa.int64()),  # any column that is kept: here the offset
         }
         return pa.RecordBatch.from_pydict(columns)
 

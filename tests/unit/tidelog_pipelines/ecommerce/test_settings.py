@@ -1,4 +1,4 @@
-"""What the job's arguments mean."""
+"""The meaning of the job's arguments."""
 
 from pathlib import Path
 

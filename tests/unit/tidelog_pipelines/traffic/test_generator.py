@@ -10,7 +10,7 @@ from tidelog_pipelines.traffic.generator import Event, Plan, events
 from tidelog_pipelines.traffic.shoppers import TOPICS
 
 START_MS = 1_763_000_000_000
-PLAN = Plan(seed=7, start_ms=START_MS, rate=2_000.0, speed=20.0, events=30_000)  # five minutes of theirs
+PLAN = Plan(seed=7, start_ms=START_MS, rate=2_000.0, speed=20.0, events=30_000)  # five minutes of the visitors' time
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,8 @@ def test_keys_are_the_users(made: list[Event]) -> None:
 
 
 def test_visitors_look_before_they_take_and_take_before_they_buy(made: list[Event]) -> None:
-    """By the times of the events, whatever the order in which they came, of those who came in while we looked. Some
-    steps are lost on the way: too late, spoilt."""
+    """The order is by the times of the events, not by arrival, for visitors who came after the start. Some steps are
+    lost on the way, because they are too late or spoilt."""
     steps: defaultdict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for event, found in good(made):
         if int(found["session_id"].rpartition("-")[2], 16) > PLAN.visitors:
@@ -102,7 +102,7 @@ def test_every_kind_of_trouble_is_there(made: list[Event]) -> None:
 
 
 def test_late_events_come_on_both_sides_of_the_brink() -> None:
-    """Where there is a record every millisecond, each can come when it should."""
+    """Each event can come exactly when it is due, since there is a record every millisecond."""
     made = events(Plan(3, START_MS, rate=1_000.0, events=50_000))
     whole = [
         event for event in made if rules.event_or_reason(event.topic, event.value, START_MS) not in rules.REASONS[:3]

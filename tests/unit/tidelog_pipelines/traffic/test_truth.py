@@ -56,7 +56,7 @@ def test_ten_are_on_top_and_names_settle_ties() -> None:
 
 
 def test_a_repeat_counts_once_however_often_ids_are_forgotten() -> None:
-    """Other events in between, so that what is remembered is turned over at every possible moment."""
+    """Other events come in between, so that remembered ids are dropped at every possible moment."""
     for shift in range(0, 40_000, 1_000):
         others = [viewed(f"{shift}-{n}", START + n * 1_000) for n in range(shift // 1_000)]
         once = viewed("same", START + shift)
@@ -88,7 +88,7 @@ def test_robots_and_dead_letters_are_in_no_result() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_counted_as_it_goes_or_all_at_the_end_it_is_the_same(seed: int) -> None:
-    """The twin has every record at once, and lays each sale into its windows one by one."""
+    """The twin has every record at once, and puts each sale into its windows one by one."""
     made = list(events(Plan(seed, START + 17_000, rate=2_000.0, speed=40.0, events=20_000)))
     counted: dict[tuple[str, str], dict[str, Any]] = {}
     for event in made:

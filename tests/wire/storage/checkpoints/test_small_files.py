@@ -76,7 +76,8 @@ def test_clean_shutdown_marker() -> None:
     ],
 )
 def test_meta_properties(name: str, properties: MetaProperties) -> None:
-    """Java writes a date into it, and keys in the order of a hash: the lines are the same, the file is not."""
+    """Java writes a date into the file, and the keys in the order of a hash, so the lines are the same but the file is
+    not."""
     assert decode_meta_properties(apache(name), name) == properties
     lines = [line for line in apache(name).splitlines() if not line.startswith(b"#")]
     if name == "meta.properties":
