@@ -1,8 +1,8 @@
 """Kafka topics in Spark without a jar: `spark.read.format("tidelog")`, `.write`, and their streaming twins.
 
-Spark imports every top-level module whose name begins with `pyspark_` and registers its `DefaultSource`: that is how
-the format gets its name, with nothing to register by hand. Workers import this package as well, once a process, so
-nothing heavy is imported until somebody asks for it. All that users call can be imported from here.
+Spark imports every top-level module named `pyspark_*` and registers its `DefaultSource`: that is how the format gets
+its name, with nothing to register by hand. Workers import this package as well, once a process, so nothing heavy is
+imported until somebody asks for it. All that users call can be imported from here.
 """
 
 import importlib

@@ -1,7 +1,8 @@
-"""One declaration an option: what it is called, what it means, what holds when it is not given. Reading a value and the
-reference page (docs/spark-options.md) both come from it.
+"""Each option is declared once: its name, its meaning, and its default. Both the code that reads a value and the
+reference page (docs/spark-options.md) follow the declaration.
 
-Spark's options are text, and their names have no case: they are compared in lower case, and shown as declared.
+Spark's options are text, and the case of a name does not matter: names are compared in lower case, and shown as
+declared.
 """
 
 import difflib
@@ -32,7 +33,7 @@ _UNIT_US: Final = {
 @dataclass(frozen=True, slots=True)
 class Declared:
     name: str
-    default: str  # as a user would write it; "" is not set
+    default: str  # as a user would write it; "": the option has no default
     doc: str
     scope: str = "both"  # batch, stream or both: which kind of query it means something to
 
@@ -46,14 +47,14 @@ def lowered(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The next step after a name that nobody knows."""
+    """Return "did you mean ...?" with the known name most like an unknown one, or "" where none is close."""
     names = {each.lower(): each for each in known}
     found = difflib.get_close_matches(name.lower(), names, 1)
     return f"did you mean {names[found[0]]}?" if found else ""
 
 
 class Given:
-    """The options of one read or write, next to their declarations."""
+    """The options of one read or write, read by their declarations."""
 
     def __init__(self, options: Mapping[str, str], declared: Mapping[str, Declared]) -> None:
         self._options = lowered(options)
@@ -63,7 +64,8 @@ class Given:
         return name.lower() in self._options
 
     def text(self, name: str) -> str | None:
-        """What was given, else the default, without spaces around it."""
+        """Return the value that was given, else the default, stripped; None where there is neither. OptionError where
+        the value that was given is empty."""
         declared = self._declared[name.lower()]
         found = self._options.get(name.lower(), declared.default).strip()
         if not found and name in self:
@@ -101,7 +103,8 @@ def parse_number(name: str, text: str, minimum: int, maximum: int = LONG_MAX) ->
 
 
 def parse_duration_ms(name: str, text: str) -> int:
-    """As Spark writes durations: 250ms, 10s, 15m, 2h, 1d; a bare number is milliseconds."""
+    """Return the milliseconds of a duration as Spark writes it: 250ms, 10s, 15m, 2h, 1d. A bare number is in
+    milliseconds."""
     found = _DURATION.fullmatch(text.lower())
     if found is None or found[2] not in _UNIT_US:
         raise OptionError(name, f"{text!r} is not a duration", "write, for example, 500ms, 30s, 15m or 2h")

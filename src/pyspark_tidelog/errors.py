@@ -1,10 +1,10 @@
-"""What a user of the source or the sink gets to read: what happened, where, and what to do next.
+"""The errors that a user of the source or the sink gets to read: what happened, where, and what to do next.
 
 Spark prints the chain of causes from its beginning, so an error of ours that was raised `from` a client's would stand
 below it, after a page of stack. Hence `told`: the client's text becomes part of ours, and the cause is cut off.
 
-Errors cross processes (task to driver, driver to notebook), so each is made of its positional arguments alone: that is
-what pickles.
+Errors cross processes (task to driver, driver to notebook), so each is made of its positional arguments alone: an
+exception pickles as its class and those arguments.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tidelog.model.errors import ErrorCode
 
 
 class TidelogError(Exception):
-    """What happened; where; what to do next."""
+    """An error for the user: `what` happened, `where`, and the `step` to take next."""
 
     def __init__(self, what: str, where: str = "", step: str = "") -> None:
         super().__init__(what, where, step)
@@ -30,7 +30,7 @@ class TidelogError(Exception):
 
 
 class OptionError(TidelogError, ValueError):
-    """An option that cannot be followed. Its name comes first."""
+    """An option whose value is wrong, contradictory or not supported. The message begins with the option's name."""
 
     def __init__(self, option: str, problem: str, step: str = "") -> None:
         super().__init__(f"{option}: {problem}", "", step)
@@ -45,8 +45,8 @@ class DataLoss(TidelogError):
     def __init__(
         self, topic: str, partition: int, wanted: int, available: tuple[int, int] | None, reason: str = ""
     ) -> None:
-        """`available`: the first offset that is there and the end of the log; None where the partition itself is
-        gone. `reason`: how it came to that, where it is known."""
+        """`available`: the first offset that the log still has, and its end; None where the partition itself is gone.
+        `reason`: why the records are gone, where it is known."""
         because = reason or ("it was deleted" if available is None else "they were deleted, or the topic was made anew")
         what = f"{topic}-{partition}: offset {wanted} is wanted, {_there(available)}: {because}"
         step = "set failOnDataLoss to false to go on with what is there, or start a new checkpoint"
@@ -70,7 +70,7 @@ class SinkError(TidelogError):
 
 
 class ClusterError(TidelogError):
-    """A broker, or the way to it, said no. `code` is Kafka's."""
+    """A broker refused a request, or could not be reached. `code` is Kafka's."""
 
     def __init__(self, what: str, where: str = "", step: str = "", code: ErrorCode = ErrorCode.NONE) -> None:
         super().__init__(what, where, step)
@@ -79,14 +79,15 @@ class ClusterError(TidelogError):
 
 
 def of_client(error: ClientError, doing: str) -> ClusterError:
-    """`doing`: what we were about, in the user's words: "plan a read of topic orders"."""
+    """Return the client's error as ours. `doing`: what was being done, in the user's words: "plan a read of topic
+    orders"."""
     said = f": {error.message}" if error.message else ""
     return ClusterError(f"{doing}: {error.code.name}{said}", f"{error.asked}, {error.of}", error.step, error.code)
 
 
 @contextmanager
 def told(doing: str) -> Iterator[None]:
-    """Errors of the client inside become ours."""
+    """Raise a ClientError of the block as our ClusterError, without the client's stack. `doing`: as of `of_client`."""
     try:
         yield
     except ClientError as error:

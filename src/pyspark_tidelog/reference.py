@@ -1,5 +1,5 @@
 """The reference page of the options of source and sink, rendered from their declarations: `make docs` writes it, and
-`make check` fails when it is not what they say."""
+`make check` fails when the page differs from the declarations."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""Values out of bytes: JSON, and Avro and Protobuf as the serializers of a schema registry frame them.
+"""Column functions that decode bytes: JSON, and Avro and Protobuf as the serializers of a schema registry frame them.
 
     from pyspark_tidelog.decoding import Registry, from_avro, from_json_value, from_protobuf
 

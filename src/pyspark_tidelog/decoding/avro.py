@@ -1,7 +1,8 @@
-"""Avro values: each is read with the schema that it was written with, by its id, and given the shape of the reader's.
+"""Avro values: each is read with the schema that it was written with, found by the id in its frame, and converted to
+the reader's schema.
 
-So a topic may hold values of many versions, and the column still has one type. fastavro resolves the two schemas; what
-they were is parsed once a process.
+So a topic may hold values of many versions, and the column still has one type. fastavro resolves the two schemas; each
+schema is parsed once a process.
 """
 
 import io
@@ -18,7 +19,8 @@ from pyspark_tidelog.errors import OptionError
 
 
 class AvroDecoder:
-    """One reader's schema, against one registry. Travels to the workers as those two."""
+    """A decoder of Avro values to one reader's schema, with the writers' schemas of one registry. Only the reader's
+    schema and the registry's address are pickled for the workers."""
 
     def __init__(self, schema: str, registry: Registry) -> None:
         self._schema = schema
@@ -64,7 +66,7 @@ class AvroDecoder:
 
 @lru_cache(maxsize=64)
 def reader_schema(text: str) -> Any:
-    """As fastavro wants it; OptionError where it is not a schema."""
+    """Return the schema parsed for fastavro; OptionError where the text is not an Avro schema."""
     try:
         from fastavro import parse_schema
         from fastavro.schema import SchemaParseException, UnknownType

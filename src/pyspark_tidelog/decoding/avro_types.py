@@ -1,7 +1,7 @@
 """Avro schemas as Arrow types, so that the type of a column is known before the first value is seen.
 
-Logical types that Spark has a type for are kept: dates, timestamps, decimals. Of the others (times of day, uuids,
-durations) the plain type below remains, as in Spark's own Avro reader.
+Logical types that Spark has a type for are kept: dates, timestamps, decimals. The others (times of day, uuids,
+durations) become the plain type that they annotate, as in Spark's own Avro reader.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,8 @@ DECIMAL_DIGITS_MAX: Final = 38
 
 
 def without_strange_logical_types(schema: Schema) -> Schema:
-    """The same schema for a reader that is to give plain numbers and text where Spark has nothing else."""
+    """Return the schema without the logical types that Spark has no type for, so that a reader gives the plain numbers
+    and text below them."""
     if isinstance(schema, list):
         return [without_strange_logical_types(each) for each in schema]
     if not isinstance(schema, dict):
@@ -37,14 +38,14 @@ def without_strange_logical_types(schema: Schema) -> Schema:
 
 
 def arrow_type(schema: Schema) -> Any:
-    """OptionError where Spark has no type for it."""
+    """Return the Arrow type of an Avro schema; OptionError where Spark has no type for it."""
     return _Types().of(schema, "")
 
 
 class _Types:
     def __init__(self) -> None:
-        self._named: dict[str, tuple[Schema, str]] = {}  # with the namespace within them
-        self._open: list[str] = []  # records that we are within
+        self._named: dict[str, tuple[Schema, str]] = {}  # full name: the type, and the namespace inside of it
+        self._open: list[str] = []  # full names of the records around the current type
 
     def of(self, schema: Schema, namespace: str) -> Any:
         if isinstance(schema, list):

@@ -1,11 +1,11 @@
-"""What goes wrong between bytes and values. A row that cannot be decoded is the row's fault, and may become null; a
-registry that does not answer is not, and never does: good rows would be lost without a word."""
+"""The errors of decoding. A row that cannot be decoded is the row's fault, and may become null. A registry that does
+not answer is not the row's fault, and always fails the query: good rows would be lost without a word."""
 
 from pyspark_tidelog.errors import TidelogError
 
 
 class BadValue(Exception):
-    """Inside this package: these bytes are not what they should be, and why."""
+    """Bytes that cannot be decoded; the message says why. Only raised and caught inside of this package."""
 
 
 class UndecodableValue(TidelogError):

@@ -1,8 +1,8 @@
 """How the serializers of a schema registry frame a value: a zero byte, the schema's id in four bytes, then the data.
 
-Before Protobuf data there is a path as well, because a schema is a file that may hold several messages: how many steps,
-then each step, the index of a message in the file or in the message before; all as zigzag varints. No step at all is
-short for the first message of the file.
+Before Protobuf data there is a path as well, because a schema is a file that may hold several messages: the number of
+steps, then each step, which is the index of a message in the file or in the message of the step before. All are zigzag
+varints. A path of no steps is short for the first message of the file.
 """
 
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from pyspark_tidelog.decoding.errors import BadValue
 
 MAGIC: Final = 0
 HEAD_BYTES: Final = 5
-STEPS_MAX: Final = 64  # messages are not nested deeper than this; random bytes may say anything
+STEPS_MAX: Final = 64  # messages are not nested deeper; random bytes may ask for any number of steps
 VARINT_BYTES_MAX: Final = 5
 
 
@@ -27,7 +27,7 @@ class FramedMessage(NamedTuple):
 
 
 def unframe(value: bytes) -> Framed:
-    """BadValue where it is not framed so."""
+    """Split a value into the schema's id and the data; BadValue where it is not framed."""
     if len(value) < HEAD_BYTES:
         raise BadValue(f"{len(value)} byte(s) are too few for the head of a framed value")
     if value[0] != MAGIC:
@@ -36,6 +36,7 @@ def unframe(value: bytes) -> Framed:
 
 
 def unframe_message(value: bytes) -> FramedMessage:
+    """Split a Protobuf value into the schema's id, the path of its message and the data; BadValue as of `unframe`."""
     schema_id, data = unframe(value)
     count, position = _varint(data, 0)
     if not 0 <= count <= STEPS_MAX:

@@ -17,9 +17,9 @@ MALFORMED: Final = "_malformed"
 
 
 def from_json_value(value: "Column | str", schema: "StructType | str", *, malformed: str = MALFORMED) -> "Column":
-    """The fields of `schema`, and the text of the value in a field named `malformed` where it is not such JSON (else
-    null): not JSON at all, not an object, or with a field of another type. A null value is null; a field that is not
-    there is null."""
+    """Return a struct with the fields of `schema`, parsed from JSON. A value that is not JSON, not an object, or that
+    has a field of another type, is kept as text in the field named `malformed`, which is null otherwise. A null value
+    is null, and so is a missing field."""
     from pyspark.sql import functions as f
     from pyspark.sql.types import StringType, StructField, StructType
 
@@ -31,7 +31,7 @@ def from_json_value(value: "Column | str", schema: "StructType | str", *, malfor
     text = (f.col(value) if isinstance(value, str) else value).cast("string")
     whole = StructType([*wanted.fields, StructField(malformed, StringType())])
     parsed = f.from_json(text, whole, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": malformed})
-    # Text that holds no JSON value at all (empty, blanks, `null`) is null to from_json, which would hide it.
+    # from_json makes null of text that holds no JSON object (empty, blanks, `null`), which would hide that text.
     empty = f.struct(
         *(f.lit(None).cast(each.dataType).alias(each.name) for each in wanted.fields), text.alias(malformed)
     )
@@ -46,9 +46,9 @@ def from_avro(
     on_error: OnError = "fail",
     place: "Sequence[Column | str] | None" = None,
 ) -> "Column":
-    """Avro as a registry's serializers frame it. `schema`: the reader's, an Avro record as JSON; values that were
-    written with others are resolved to it. `on_error` "null": what cannot be decoded is null. `place`: the columns
-    that name a row in an error (topic, partition, offset unless said otherwise; `()` for none)."""
+    """Decode Avro values as a registry's serializers frame them. `schema`: the reader's, an Avro record as JSON; values
+    written with other schemas are resolved to it. `on_error` "null": a value that cannot be decoded is null. `place`:
+    the columns that locate a row in an error (topic, partition and offset by default; `()` for none)."""
     from pyspark_tidelog.decoding.avro import AvroDecoder, reader_schema
 
     reader_schema(schema)
@@ -64,9 +64,10 @@ def from_protobuf(
     on_error: OnError = "fail",
     place: "Sequence[Column | str] | None" = None,
 ) -> "Column":
-    """Protobuf as a registry's serializers frame it. `message`: its full name, in `descriptor_set` (the output of
-    `protoc --include_imports --descriptor_set_out`). With a registry, a value that is another message is an error;
-    without, it is taken for this one. `on_error` and `place` as in `from_avro`."""
+    """Decode Protobuf values as a registry's serializers frame them. `message`: the full name of a message in
+    `descriptor_set` (the output of `protoc --include_imports --descriptor_set_out`). With a registry, a value that is
+    another message is an error; without, every value is taken for this message. `on_error`, `place`: as of
+    `from_avro`."""
     from pyspark_tidelog.decoding.protobuf import ProtobufDecoder
 
     return _decoded(ProtobufDecoder(message, descriptor_set, registry), value, on_error, place)

@@ -1,8 +1,8 @@
 """Protobuf values, read with the message that the caller describes.
 
-A Protobuf reader needs no schema of the writer: fields are known by their numbers. The registry is asked for something
-else: which message of its file a value is. Bytes of one message can often be read as another without an error, and
-would be wrong in silence.
+A Protobuf reader needs no schema of the writer: fields are known by their numbers. The registry is asked which message
+of its file a value is, because bytes of one message can often be read as another without an error, and would be wrong
+in silence.
 """
 
 import base64
@@ -19,8 +19,8 @@ SERIALIZED = "serialized"  # the form in which a registry gives a file's descrip
 
 
 class ProtobufDecoder:
-    """One message of a descriptor set (`protoc --include_imports --descriptor_set_out`), against one registry or, with
-    None, in the belief that every value is such a message."""
+    """A decoder of values that are one message of a descriptor set (`protoc --include_imports --descriptor_set_out`).
+    The registry confirms that a value is this message; without one (None) every value is taken for it."""
 
     def __init__(self, message: str, descriptor_set: bytes, registry: Registry | None) -> None:
         self._message = message

@@ -1,8 +1,8 @@
 """Protobuf messages as Arrow types, and as the Python values that Arrow makes such columns of.
 
 Unsigned numbers get the next larger signed type (uint64 a decimal of 20 digits), enums their names, and
-google.protobuf.Timestamp is a timestamp. A field that can be told from an unset one is null when unset; one that
-cannot (proto3 without `optional`) has its default, as everywhere in Protobuf.
+google.protobuf.Timestamp is a timestamp. A field whose presence Protobuf tracks is null when unset; any other (proto3
+without `optional`) has its default then, as everywhere in Protobuf.
 """
 
 from collections.abc import Callable
@@ -16,12 +16,12 @@ Read = Callable[[Any], Any]
 
 
 def arrow_type(descriptor: Any) -> Any:
-    """OptionError where Spark has no type for it."""
+    """Return the Arrow type of a message; OptionError where Spark has no type for it."""
     return _message_type(descriptor, ())
 
 
 def reader(descriptor: Any) -> Read:
-    """A function from a message to what `arrow_type` is the type of."""
+    """Return a function that converts a message to a Python value of the type that `arrow_type` returns."""
     if descriptor.full_name == TIMESTAMP:
         return lambda message: message.ToDatetime(tzinfo=_utc())
     fields = [(field.name, field.has_presence, _field_reader(field)) for field in descriptor.fields]

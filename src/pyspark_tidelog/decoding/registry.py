@@ -15,22 +15,24 @@ from pyspark_tidelog.decoding.errors import BadValue, RegistryError, not_install
 if TYPE_CHECKING:
     from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
-SCHEMAS_MAX: Final = 4096  # kept a process; random bytes that look framed ask for any id
+SCHEMAS_MAX: Final = 4096  # kept by each process; random bytes that look framed may ask for any id
 TIMEOUT_S: Final = 30
 MISSING_S: Final = 10
 NOT_FOUND: Final = 404
 
 
 class Registry:
-    """`settings`: those of confluent-kafka's SchemaRegistryClient, such as `basic.auth.user.info`."""
+    """The address of a schema registry. `settings`: those of confluent-kafka's SchemaRegistryClient, such as
+    basic.auth.user.info."""
 
     def __init__(self, url: str, settings: Mapping[str, str | int | float | bool] | None = None) -> None:
         self.url = url
         self._key = _Key(url, tuple(sorted((settings or {}).items())))
 
     def schema(self, schema_id: int, kind: str, form: str | None = None) -> "Schema":
-        """Of a kind (AVRO, PROTOBUF), in a form of the registry's choice or in `form`. BadValue where there is none of
-        this id and kind, RegistryError where the registry cannot say."""
+        """Return the schema with this id, which must be of `kind` (AVRO or PROTOBUF), in the registry's own format or
+        in `form`. BadValue where there is none of this id and kind, RegistryError where the registry does not
+        answer."""
         found = _found(self._key, schema_id, form)
         if found is None:
             raise BadValue(f"the registry at {self.url} has no schema {schema_id}")
@@ -39,7 +41,8 @@ class Registry:
         return found
 
     def referenced(self, schema: "Schema", form: str | None = None) -> dict[str, "Schema"]:
-        """The schemas that one refers to, and those that they refer to, by name: first what the others need."""
+        """Return by name the schemas that `schema` refers to, directly or through another; a schema comes after those
+        that it refers to."""
         found: dict[str, Schema] = {}
         for reference in schema.references or ():
             name, subject, version = reference.name, reference.subject, reference.version
@@ -68,8 +71,8 @@ def _client(key: _Key) -> "SchemaRegistryClient":
         raise RegistryError(f"the settings of the registry are wrong: {error}", key.url) from None
 
 
-# Ids that the registry did not have, and until when we believe it: a topic may hold thousands of values that are not
-# framed, but a schema that is new takes a moment to reach every node of a registry.
+# Ids that the registry did not have, and the time until which it is not asked again: a topic may hold thousands of
+# values that are not framed. Not for long, because a new schema takes a moment to reach every node of a registry.
 _missing: dict[tuple[_Key, int, str | None], float] = {}
 
 
@@ -88,7 +91,7 @@ def _found(key: _Key, schema_id: int, form: str | None) -> "Schema | None":
 
 @lru_cache(maxsize=SCHEMAS_MAX)
 def _schema(key: _Key, schema_id: int, form: str | None) -> "Schema":
-    """LookupError where there is none."""
+    """Ask the registry for a schema; LookupError where it has none of this id."""
     client = _client(key)
     try:
         return client.get_schema(schema_id, fmt=form)

@@ -1,5 +1,5 @@
-"""A column of bytes to a column of values, row by row: null stays null, and what cannot be decoded fails with its place
-or becomes null."""
+"""Decodes a column of bytes row by row: null stays null, and a value that cannot be decoded becomes null, or fails the
+query with its topic, partition and offset."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
@@ -11,8 +11,8 @@ Decode: TypeAlias = Callable[[bytes], Any]
 
 
 def decode_rows(values: Any, decode: Decode, kind: Any, on_error: OnError, place: Sequence[Any] = ()) -> Any:
-    """`values`: a pyarrow Array of bytes; `place`: arrays of topic, partition and offset, or none. `kind` is the Arrow
-    type of the result."""
+    """Return a pyarrow Array of type `kind` with the decoded `values`, a pyarrow Array of bytes. `place`: arrays of
+    topic, partition and offset for the error of a row, or ()."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     found = []

@@ -18,7 +18,7 @@ how long a transaction of the exactly-once sink may stay open, from the first ro
 batch. More than the Java client's minute, because one that times out in between fails the query; what a broker allows \
 (`transaction.max.timeout.ms`) is 15 minutes unless set otherwise"""
 
-# Declared with the prefix, as users write them.
+# The names are declared with the prefix, as users write them.
 HONOURED: Final = by_name(
     Declared(PREFIX + name, default, doc, scope)
     for name, default, scope, doc in (
@@ -72,8 +72,8 @@ HONOURED: Final = by_name(
 
 class Accepted(NamedTuple):
     reason: str
-    values: tuple[str, ...] = ()  # the only ones that we can do; () is any
-    impossible: tuple[str, ...] = ()  # those that we cannot do
+    values: tuple[str, ...] = ()  # the only values that are accepted; (): any
+    impossible: tuple[str, ...] = ()  # values that are refused
 
 
 _GROUP = "no consumer group is joined: Spark decides who reads what"
@@ -154,7 +154,7 @@ REFUSED: Final[dict[str, str]] = {
     }.items()
 }
 
-# Whole families, by how their names begin.
+# Every option whose name begins so is refused, for this reason.
 REFUSED_FAMILIES: Final = {
     PREFIX + "sasl.kerberos.": "GSSAPI (Kerberos) is not supported; PLAIN and SCRAM are",
     PREFIX + "sasl.oauthbearer.": "OAUTHBEARER is not supported; PLAIN and SCRAM are",

@@ -1,8 +1,8 @@
-"""The cluster as the driver sees it: which partitions there are, where their logs begin and end, and what is at a time.
+"""The cluster as the driver sees it: its partitions, where their logs begin and end, and which offset has a given time.
 
-One client is kept open for as long as the view is: a streaming query asks every trigger. Metadata are asked for in
-bulk, once a round: ten thousand partitions are one answer, and would be ten thousand questions. The view pickles
-without its client: Spark sends readers to workers, which make one of their own when they need it.
+One client is kept open for as long as the view is, because a streaming query asks at every trigger. Metadata are asked
+for in bulk, once a round: one request for ten thousand partitions, not ten thousand requests. The view pickles without
+its client: Spark sends readers to workers, and a worker connects a client of its own when it needs one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,8 +25,8 @@ from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
-# A broker that has just started, or that lags behind, does not know every topic yet. One that is missing for so long
-# is not there: to take it for deleted while it is not would read it all over again.
+# A broker that has just started, or that lags behind, does not know every topic yet. Only a topic that is missing for
+# this long counts as deleted: one that counts as deleted by mistake would be read all over again.
 MISSING_PATIENCE_MS: Final = 2_000
 BEHIND_LOOKS: Final = 3
 BEHIND_PAUSE_MS: Final = 300
@@ -35,16 +35,16 @@ NOT_THERE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPI
 
 @dataclass(slots=True)
 class Found:
-    """What a subscription comes to at the moment."""
+    """The topics and partitions that a subscription matches at the moment."""
 
     topic_partitions: list[TopicPartition] = field(default_factory=list)  # sorted
     topic_ids: dict[str, Uuid] = field(default_factory=dict)  # another id: the topic was deleted and made anew
-    missing: list[str] = field(default_factory=list)  # topics that should be there
+    missing: list[str] = field(default_factory=list)  # topics that were named or expected, and do not exist
 
 
 class ClusterView:
     def __init__(self, cluster: ClusterOptions, *, read_committed: bool = False) -> None:
-        """`read_committed`: a log ends at its last stable offset."""
+        """`read_committed`: the end of a log is its last stable offset."""
         self.cluster = cluster
         self._read_committed = read_committed
         self._client: Client | None = None
@@ -55,11 +55,11 @@ class ClusterView:
     # Partitions
 
     def topic_partitions(self, subscription: Subscription) -> list[TopicPartition]:
-        """Of topics that are all there; ClientError names what is not."""
+        """Return the partitions that a subscription matches; ClientError as of `find_all`."""
         return self.find_all(subscription).topic_partitions
 
     def find_all(self, subscription: Subscription) -> Found:
-        """As `find`; ClientError where something that is named is not there."""
+        """Return what `find` does; ClientError where a topic or partition that is named does not exist."""
         found = self.find(subscription)
         if found.missing:
             raise self._unknown("topic", found.missing)
@@ -70,7 +70,8 @@ class ClusterView:
         return found
 
     def find(self, subscription: Subscription, expected: Iterable[str] | None = None) -> Found:
-        """`expected`: topics that were there before, and are waited for a little; without it, those that are named."""
+        """Return the topics and partitions that a subscription matches. `expected`: topics that existed before and are
+        waited for up to MISSING_PATIENCE_MS; without it, those that the subscription names."""
         named = _named(subscription)
         awaited = frozenset(named if expected is None else expected)
         wanted = sorted({*named, *awaited})
@@ -87,7 +88,7 @@ class ClusterView:
 
     def _found(self, subscription: Subscription, missing: list[str]) -> Found:
         topics = self._connected().metadata.topics
-        if isinstance(subscription, SubscribePattern):  # internal topics, Kafka's and ours: no pattern finds them
+        if isinstance(subscription, SubscribePattern):  # a pattern never matches internal topics, Kafka's or ours
             names = sorted(name for name in topics if not _is_internal(topics[name]) and subscription.matches(name))
         else:
             names = sorted({name for name in _named(subscription) if name in topics})
@@ -102,7 +103,8 @@ class ClusterView:
         return Found(topic_partitions, {name: topics[name].topic_id for name in names}, missing)
 
     def _check_errors(self, missing: Iterable[str]) -> None:
-        """Some reasons why a topic is not there do not pass by waiting: rights, names that no topic can have."""
+        """Raise the error of a missing topic that waiting does not help: no right to see it, or a name that no topic
+        can have."""
         for name in missing:
             code = self._connected().metadata.errors.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             error = ClientError(code, f"find topic {name}", self._connected().name)
@@ -114,7 +116,7 @@ class ClusterView:
         return ClientError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, asked, self._connected().name)
 
     def _ask_metadata(self, names: Iterable[str] | None, retries: Retries) -> None:
-        """Of these topics, or of all."""
+        """Update the client's metadata of these topics, or of all topics (None)."""
         client = self._connected()
         topics = None if names is None else [MetadataRequestTopic(name=name) for name in names]
         request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
@@ -128,7 +130,7 @@ class ClusterView:
         client.metadata.update(response, is_whole=names is None)
 
     def leader(self, topic_partition: TopicPartition) -> KnownLeader | None:
-        """Who leads a partition, as far as is known; nothing is asked for."""
+        """Return the leader of a partition by the metadata that the client has; no request is sent."""
         client = self._connected()
         found = client.metadata.partition(topic_partition)
         node = None if found is None else client.metadata.nodes.get(found.leader)
@@ -139,14 +141,15 @@ class ClusterView:
     # Offsets
 
     def earliest(self, topic_partitions: Iterable[TopicPartition]) -> Offsets:
-        """Where the logs begin; without those that are gone."""
+        """Return the first offset of each log; partitions that are gone are left out."""
         return self._offsets(dict.fromkeys(topic_partitions, EARLIEST), "find where logs begin")
 
     def latest(
         self, topic_partitions: Iterable[TopicPartition], known: Mapping[TopicPartition, int] | None = None
     ) -> Offsets:
-        """Where the logs end; without those that are gone. `known`: offsets that were there once; a log that ends
-        before its own is looked at again, because a leader that is new to its office may be behind for a moment."""
+        """Return the end offset of each log; partitions that are gone are left out. `known`: offsets that the logs had
+        before. A log that ends before its known offset is asked again, because a new leader may be behind for a
+        moment."""
         doing = "find where logs end"
         found = self._offsets(dict.fromkeys(topic_partitions, LATEST), doing)
         for _ in range(BEHIND_LOOKS if known else 0):
@@ -165,7 +168,8 @@ class ClusterView:
         return found
 
     def at_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
-        """The first offset whose record is not older than the time (milliseconds); None where all are older."""
+        """Return for each partition the first offset whose record is not older than the time (milliseconds); None where
+        all records are older."""
         found = self._offsets(times, "find the offsets of times")
         return {topic_partition: offset if offset >= 0 else None for topic_partition, offset in found.items()}
 
@@ -189,8 +193,8 @@ class ClusterView:
         return {topic_partition: found[topic_partition] for topic_partition in wanted}
 
     def _one_round(self, wanted: Mapping[TopicPartition, int], found: Offsets) -> ClientError | None:
-        """Ask each leader once, add what they say; the error to wait for, if there is one: one of a partition that
-        should be there before one of a partition that may be gone."""
+        """Ask each leader once, and add the offsets to `found`. Return an error to wait for, or None: the error of a
+        partition that exists is preferred to that of one that may be gone."""
         find = self._connected().metadata.partition
         known = {topic_partition: time for topic_partition, time in wanted.items() if find(topic_partition) is not None}
         unknown = (
@@ -207,7 +211,8 @@ class ClusterView:
         return error
 
     def _ask_leaders(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, FoundOffset | ClientError]:
-        """Once: between two tries the metadata are asked for in bulk, which the client would not do."""
+        """Ask each leader once, without the client's own retries: `_offsets` asks for the metadata in bulk between two
+        tries, which the client would not do."""
         client = self._connected()
         patience_ms, client.retry_timeout_ms = client.retry_timeout_ms, 0
         try:
@@ -221,7 +226,7 @@ class ClusterView:
         if self._client is None:
             client = self.cluster.connect(is_patient=was_reached(self.cluster.bootstrap))
             try:
-                client.refresh()  # the first time it says soon, and in words, that nobody is there
+                client.refresh()  # at first contact this fails soon, and in words, where no broker answers
             except ClientError:
                 client.close()
                 raise

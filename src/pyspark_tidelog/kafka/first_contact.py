@@ -1,14 +1,14 @@
-"""Is this the first time that a job of Spark reaches for its cluster? Then an address that does not answer is most
-likely wrong, and the user is told at once. At any later time it worked before: the broker is away, and a job waits for
-it as long as for anything else (`kafka.default.api.timeout.ms`).
+"""Tells whether a Spark job connects to its cluster for the first time. Then an address that does not answer is most
+likely wrong, and the user is told at once. Later the address is known to be right and the broker is away: a job waits
+for it as long as for anything else (`kafka.default.api.timeout.ms`).
 
-A read makes its first contact when it is planned, so its tasks always wait. A write is not planned with the cluster:
-its first task speaks for all. Later attempts of that task wait, and so do the others: an executor that loses its broker
-for a moment must not fail the job.
+A read makes its first contact when it is planned, so its tasks always wait. A write is planned without the cluster:
+only the first attempt of its first task counts as first contact. Later attempts of that task wait, and so do all other
+tasks: an executor that loses its broker for a moment must not fail the job.
 
 A plan is not told which job it is for: a read inside of `foreachBatch` is planned like any other. But Spark plans in a
-process that it uses again, for as long as it is not idle for a minute. So a process remembers whom it has reached, and
-its later plans wait for these.
+process that it uses again, for as long as it is not idle for a minute. So a process remembers which addresses it has
+reached, and its later plans wait for those.
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ _reached: Final[set[str]] = set()  # bootstrap addresses that have answered this
 
 
 def was_reached(bootstrap: str) -> bool:
-    """Whether a plan of this process has reached the cluster at these addresses before."""
+    """Tell whether a plan of this process has reached the cluster at these addresses before."""
     return bootstrap in _reached
 
 
@@ -27,8 +27,8 @@ def note_reached(bootstrap: str) -> None:
 
 
 def is_first_contact(batch_id: int | None = None) -> bool:
-    """Whether this task, or this call on the driver, is the first of its job to connect. `batch_id`: of the
-    micro-batch, where that is known; a task is told by Spark as well."""
+    """Tell whether this task, or this call on the driver, is the first of its job to connect. `batch_id`: the number of
+    the micro-batch, where it is known; a task also gets it from Spark."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

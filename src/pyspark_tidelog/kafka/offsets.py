@@ -23,7 +23,8 @@ PLACES_SHOWN_MAX: Final = 5
 
 
 def to_json(offsets: Mapping[TopicPartition, int]) -> OffsetsJson:
-    """Sorted, so that equal offsets are equal text: Spark compares them as text to see whether there is news."""
+    """Return the offsets as JSON, sorted: Spark compares them as text to see whether anything is new, so equal offsets
+    must be equal text."""
     found: OffsetsJson = {}
     for topic, partition in sorted(offsets):
         found.setdefault(topic, {})[str(partition)] = offsets[TopicPartition(topic, partition)]
@@ -31,7 +32,8 @@ def to_json(offsets: Mapping[TopicPartition, int]) -> OffsetsJson:
 
 
 def from_json(found: Mapping[str, Mapping[str, int]]) -> Offsets:
-    """The inverse, for what Spark hands back. (A user's own JSON is read by `parse_offsets`.)"""
+    """Return the offsets that `to_json` wrote, when Spark hands them back. (`parse_offsets` reads a user's own
+    JSON.)"""
     return {
         TopicPartition(topic, int(partition)): offset
         for topic, by_partition in found.items()
@@ -51,13 +53,13 @@ class Latest:
 
 @dataclass(frozen=True, slots=True)
 class ByPartition:
-    """An offset, EARLIEST or LATEST for each partition; `option` is where it was said, for errors."""
+    """An offset, EARLIEST or LATEST for each partition. `option`: the name of the option that gave them, for errors."""
 
     offsets: Offsets
     option: str
 
     def of(self, topic_partitions: Iterable[TopicPartition]) -> Offsets:
-        """For these partitions; OptionError unless they are exactly those that were named."""
+        """Return the offset for each of these partitions; OptionError unless they are exactly those that were named."""
         _check_topic_partitions(self.option, self.offsets, topic_partitions, "-2 for earliest, -1 for latest")
         return dict(self.offsets)
 
@@ -72,14 +74,14 @@ class ByTime:
     option: str
 
     def of(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The time for each of these partitions; OptionError unless they are exactly those that were named."""
+        """Return the time for each of these partitions; OptionError unless they are exactly those that were named."""
         if isinstance(self.timestamps, int):
             return dict.fromkeys(topic_partitions, self.timestamps)
         _check_topic_partitions(self.option, self.timestamps, topic_partitions, "0 for the beginning")
         return dict(self.timestamps)
 
     def missing(self, topic_partition: TopicPartition) -> OptionError:
-        """For `no_match` "error"."""
+        """Return the error for a partition without a record at or after its time, where `no_match` is "error"."""
         time_ms = self.timestamps if isinstance(self.timestamps, int) else self.timestamps[topic_partition]
         problem = f"{topic_partition} has no record at or after {time_ms} (milliseconds since 1970)"
         step = "choose an earlier time, or set startingOffsetsByTimestampStrategy to latest"
@@ -111,17 +113,18 @@ def _listed(topic_partitions: list[TopicPartition]) -> str:
 
 
 def parse_offsets(option: str, text: str) -> Offsets:
-    """`{"topic": {"0": 23, "1": -1}}`; OptionError names what is not so."""
+    """Parse JSON such as `{"topic": {"0": 23, "1": -1}}`; OptionError says which part is wrong."""
     return _by_partition(option, text, EARLIEST, '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}')
 
 
 def parse_timestamps(option: str, text: str) -> Offsets:
-    """`{"topic": {"0": 1700000000000}}`, in milliseconds."""
+    """Parse JSON such as `{"topic": {"0": 1700000000000}}`, with times in milliseconds; OptionError says which part is
+    wrong."""
     return _by_partition(option, text, 0, '{"topicA":{"0":1700000000000,"1":1700000000000}}')
 
 
 def parse_places(option: str, text: str) -> list[TopicPartition]:
-    """`{"topic": [0, 1]}`, sorted."""
+    """Parse JSON such as `{"topic": [0, 1]}` to sorted partitions; OptionError says which part is wrong."""
     example = '{"topicA":[0,1],"topicB":[2,4]}'
     found: dict[TopicPartition, None] = {}
     for topic, partitions in _object(option, text, example).items():
@@ -165,7 +168,8 @@ def _object(option: str, text: str, example: str) -> dict[str, Any]:
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A name that stands there twice would silently win over the first."""
+    """Return the pairs as a dict; ValueError where a name is there twice, of which json would keep the last in
+    silence."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name is there twice")

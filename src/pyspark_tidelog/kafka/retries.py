@@ -1,7 +1,7 @@
-"""Trying again what passes by itself: leaders that move, brokers that die, coordinators that load.
+"""Retries of requests that fail for a while only: leaders that move, brokers that die, coordinators that load.
 
 The client has retries of its own, but silent ones: a query that stands still for a minute has to say what it waits for.
-So each round here is one try of the client, and what went wrong is logged: the first time, the second, the fourth, ...
+So each round here is one try of the client, and its error is logged: the first, the second, the fourth, ...
 """
 
 import logging
@@ -15,7 +15,8 @@ LOGGER: Final = logging.getLogger("pyspark_tidelog")
 
 
 class Retries:
-    """Of one thing that is asked: `doing`, in the user's words."""
+    """The retries of one question to the cluster, with a common time limit. `doing`: the question, in the user's
+    words."""
 
     def __init__(self, client: Client, doing: str) -> None:
         self._client = client
@@ -25,7 +26,7 @@ class Retries:
         self._count = 0
 
     def wait(self, error: ClientError) -> None:
-        """Until the next try; raises the error where another would not help, or time is up."""
+        """Wait until the next try is due. Raise the error where another try would not help, or time is up."""
         left_ms = self._give_up_ms - self._client.now_ms()
         if not error.is_retriable or left_ms <= 0:
             raise error

@@ -1,4 +1,5 @@
-"""`kafka.*` options as the settings of our client. What we cannot honour is refused by name (see `kafka_catalogue`)."""
+"""`kafka.*` options as the settings of our client. Options that it cannot honour are refused (see
+`kafka.catalogue`)."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ _CODECS: Final = {codec.name.lower(): codec for codec in CompressionType}
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """How to reach a cluster; goes into every task."""
+    """The options by which a cluster is reached. They are part of every task."""
 
     bootstrap: str
     client_id: str
@@ -35,9 +36,9 @@ class ClusterOptions:
     security: Security = PLAINTEXT
 
     def connect(self, *, is_patient: bool = False) -> "Client":
-        """Nothing is sent yet. `is_patient`: the job has reached the cluster before, so a broker that does not answer
-        is waited for, and not taken for a wrong address. OptionError where a file of TLS is not what it should be, on
-        this machine."""
+        """Return a client, which has sent nothing yet. `is_patient`: the job has reached the cluster before, so a
+        broker that does not answer is waited for, and not taken for a wrong address. OptionError where a file for TLS
+        is missing or wrong on this machine."""
         from tidelog.client.client import Client
 
         with _options_told():
@@ -72,11 +73,12 @@ class ProducerSettings:
     buffer_bytes: int
     delivery_timeout_ms: int
     transaction_timeout_ms: int
-    is_timeout_given: bool = False  # else it may be less, where the cluster allows less
+    is_timeout_given: bool = False  # where not, a cluster that allows less gets a shorter transaction_timeout_ms
 
 
 def cluster_options(options: Mapping[str, str]) -> ClusterOptions:
-    """Refuses, too, every `kafka.*` name that nobody could honour."""
+    """Return how to reach the cluster. OptionError for a wrong value, and for any `kafka.*` name that is not
+    supported."""
     check_kafka_names(options)
     given = Given(options, HONOURED)
     retrying = "kafka.default.api.timeout.ms"
@@ -142,7 +144,7 @@ def _security(options: Mapping[str, str]) -> Security:
 
 @contextmanager
 def _options_told() -> Iterator[None]:
-    """Settings of the client, by the names that they have here."""
+    """Raise an error about a client's setting as an OptionError, with the name that the setting has in Spark."""
     try:
         yield
     except SettingError as error:
@@ -150,7 +152,8 @@ def _options_told() -> Iterator[None]:
 
 
 def _is_idempotent(given: Given, acks: Acks) -> bool:
-    """As in Java: on by default, given up silently for weaker acks, and a contradiction when both are asked for."""
+    """Tell whether the producer is idempotent, by Java's rules: on by default, silently off for weaker acks, and an
+    error where both idempotence and weaker acks are asked for."""
     name = "kafka.enable.idempotence"
     wanted = given.flag(name)
     if wanted and acks != -1 and name in given:
@@ -159,7 +162,7 @@ def _is_idempotent(given: Given, acks: Acks) -> bool:
 
 
 def _compression_level(given: Given, codec: CompressionType) -> int | None:
-    """Of the codec in use; the other levels are checked all the same."""
+    """Return the level for the codec in use. The levels of the other codecs are checked all the same."""
     levels = {}
     for each, allowed in LEVELS.items():
         name = f"kafka.compression.{each.name.lower()}.level"

@@ -8,7 +8,8 @@ from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestT
 
 
 def topic_ids(client: Client, topics: Iterable[str]) -> dict[str, str]:
-    """Ask the cluster; without the topics that it does not have, or whose ids an old broker does not tell."""
+    """Ask the cluster for the ids of topics. Topics that do not exist, or whose id an old broker does not tell, are
+    left out."""
     names = sorted({*topics})
     if not names:
         return {}
@@ -18,7 +19,7 @@ def topic_ids(client: Client, topics: Iterable[str]) -> dict[str, str]:
 
 
 def known_ids(client: Client, topics: Iterable[str]) -> dict[str, str]:
-    """As the client has heard of them last."""
+    """Return the ids that the client's metadata have, without asking; topics whose id is not known are left out."""
     found = ((name, client.metadata.topics.get(name)) for name in topics)
     return {
         name: format_uuid(topic.topic_id) for name, topic in found if topic is not None and topic.topic_id != ZERO_UUID

@@ -1,8 +1,8 @@
 """A task's producer, with a transaction timeout that the cluster allows.
 
 A cluster refuses more than its `transaction.max.timeout.ms`, 15 minutes unless set otherwise, which is why that is our
-default. Where a cluster allows less, a user who asked for a timeout, or for exactly-once, is told so: a shorter time is
-a weaker promise. Whoever asked for neither gets the longest that the cluster takes.
+default. Where a cluster allows less, a user who asked for a timeout, or for exactly-once, gets an error: a shorter time
+is a weaker promise. A user who asked for neither gets the longest timeout of SHORTER_MS that the cluster accepts.
 """
 
 import logging
@@ -17,12 +17,13 @@ from tidelog.model.errors import ErrorCode
 
 LOGGER: Final = logging.getLogger("pyspark_tidelog")
 OPTION: Final = "kafka.transaction.timeout.ms"
-# What operators set, by experience; less than the last one leaves no time to write a batch.
+# The limits that operators set, by experience. Less than the last one leaves no time to write a batch.
 SHORTER_MS: Final = (600_000, 300_000, 120_000, 60_000, 30_000, 15_000, 5_000)
 
 
 def begun(client: Client, options: SinkOptions, transactional_id: str, **how: Any) -> TransactionalProducer:
-    """A producer that has initialized its transactional id."""
+    """Return a producer that has initialized its transactional id; OptionError where its timeout is too long for the
+    cluster."""
     wanted_ms = options.producer.transaction_timeout_ms
     may_be_shorter = options.guarantee is None and not options.producer.is_timeout_given
     shorter = [each for each in SHORTER_MS if each < wanted_ms] if may_be_shorter else []

@@ -1,5 +1,5 @@
-"""What an executor does for one range of offsets: fetch, write one staged file, make it durable, tell the driver in one
-row. Attempts do not meet: each has a file name of its own, and only one that is named in a row is ever committed.
+"""A task of an archive: fetch one range of offsets, write one staged file, make it durable, tell the driver in one row.
+Attempts do not meet: each has a file name of its own, and only a file that is named in a row is ever committed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     Fetch = Callable[[FetchTask], Iterable[pa.RecordBatch]]
 
-# Topic and partition are in the path, where readers find them as columns. Headers are archived: what is left out here
-# is lost when the topic's retention has passed.
+# Topic and partition are in the path, where readers find them as columns. Headers are archived: a column that is left
+# out here is lost when the topic's retention has passed.
 COLUMNS: Final = ("key", "value", "offset", "timestamp", "timestampType", "headers")
 
 
 def archived(
     task: FetchTask, settings: ArchiveSettings, fetch: "Fetch" = record_batches
 ) -> Iterator[tuple[object, ...]]:
-    """The rows of a task's `read()`: one."""
+    """Archive the range of a task; yield the one row of its `read()`, which describes the staged file."""
     done = archive_range(task, settings, fetch(task))
     yield tuple(getattr(done, name) for name in ArchivedRange.__slots__)
 
@@ -46,7 +46,7 @@ def archive_range(task: FetchTask, settings: ArchiveSettings, batches: Iterable[
 
 
 def _footer(task: FetchTask) -> dict[str, str]:
-    """So that a file says what it is when it has left its directory."""
+    """Return the metadata of the file's footer: a file outside of its directory still says which offsets it holds."""
     return {
         "tidelog.topic": task.topic,
         "tidelog.partition": str(task.partition),

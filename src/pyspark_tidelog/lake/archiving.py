@@ -1,7 +1,7 @@
-"""The archive as a user starts it: a batch, or a query that goes on. Spark plans, runs and retries, the tasks write,
-and here, on the driver, their files are committed.
+"""The functions that archive topics: one batch, or a query that goes on. Spark plans, runs and retries, the tasks write
+files, and the driver commits the files here.
 
-A query's name in the archive comes from the place of its checkpoint, because the two belong together: a query that
+A query's name in the archive comes from the path of its checkpoint, because the two belong together: a query that
 is started again from its checkpoint goes on with its batches, and one with a new checkpoint is another query.
 """
 
@@ -22,8 +22,9 @@ BY_HAND: Final = "by-hand"
 
 
 def archive(spark: "SparkSession", directory: str, options: Mapping[str, str], *, name: str = BY_HAND) -> Manifest:
-    """What is in the topics now, or between `startingOffsets` and `endingOffsets`; `options` are those of the `tidelog`
-    source and of lake.source. Offsets that are archived already are refused, not archived twice."""
+    """Archive the records that the topics have now, or those between `startingOffsets` and `endingOffsets`. `options`
+    are those of the `tidelog` source and of lake.catalogue. Offsets that are archived already are refused, not archived
+    twice."""
     committer = Committer(LocalFiles(directory), name)
     committer.recover()
     reader = spark.read.format(_register(spark)).options(**_options(options, directory, name))
@@ -40,8 +41,9 @@ def start_archive(
     trigger: Mapping[str, Any] | None = None,
     query_name: str | None = None,
 ) -> "StreamingQuery":
-    """A query that archives what arrives. `trigger` as of `DataStreamWriter.trigger`: {"processingTime": "1 minute"}
-    makes a file a partition and minute; {"availableNow": True} ends when all is archived."""
+    """Start a query that archives records as they arrive. `trigger`: as of `DataStreamWriter.trigger`.
+    {"processingTime": "1 minute"} makes one file per partition and minute; {"availableNow": True} ends when all is
+    archived."""
     name = archive_name(checkpoint) if name is None else name
     Committer(LocalFiles(directory), name).recover()
     reader = spark.readStream.format(_register(spark)).options(**_options(options, directory, name))
@@ -53,8 +55,8 @@ def start_archive(
 
 
 def commit_batches(directory: str, name: str) -> Callable[["DataFrame", int], None]:
-    """For `foreachBatch`, where a job has a stream of `tidelog-lake` of its own. The rows are taken once: a second look
-    at the batch would write its files a second time."""
+    """Return a function for `foreachBatch` that commits a batch, for a job that starts its own stream of
+    `tidelog-lake`. The function collects the rows once: to compute the batch again would write its files again."""
     committer = Committer(LocalFiles(directory), name)
 
     def commit(rows: "DataFrame", batch_id: int) -> None:
@@ -64,7 +66,7 @@ def commit_batches(directory: str, name: str) -> Callable[["DataFrame", int], No
 
 
 def archive_name(checkpoint: str) -> str:
-    """The same for every way to write the same place."""
+    """Return the name of the query with this checkpoint: the same name for every way to write the same path."""
     path = "/" + checkpoint.removeprefix("file:").strip("/") if checkpoint.startswith(("file:", "/")) else checkpoint
     last = "".join(each if each.isalnum() and each.isascii() else "-" for each in path.rstrip("/").rpartition("/")[2])
     return f"{last[:40]}-{hashlib.sha256(path.rstrip('/').encode()).hexdigest()[:12]}"

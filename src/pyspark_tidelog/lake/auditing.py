@@ -1,4 +1,5 @@
-"""Is the archive what its manifests say? And where would one go on?"""
+"""Questions about an archive: does it agree with its manifests (`audit`), and up to which offsets does it go
+(`archived_until`)?"""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -17,8 +18,8 @@ from pyspark_tidelog.lake.manifest import Manifest, parse_manifest
 
 
 def archived_until(directory: str) -> dict[str, dict[str, int]]:
-    """The first offset of each partition that is not in the archive, in the JSON of `startingOffsets`. From the names
-    of the files alone, so that it holds for an archive whose manifests were lost."""
+    """Return the offset after the last archived one of each partition, in the JSON of `startingOffsets`. Only the names
+    of the files are looked at, so an archive whose manifests were lost can be asked as well."""
     files = LocalFiles(directory)
     ends: dict[str, dict[str, int]] = {}
     for topic, partition in _partitions(files):
@@ -36,8 +37,9 @@ def manifests(files: LakeFiles) -> Iterator[Manifest]:
 
 
 def audit(directory: str) -> list[str]:
-    """What is wrong, a line each: files that are missing, or that nobody has committed; offsets that are there twice,
-    or in no batch; batches that are decided on and not done (start the query again to have them finished)."""
+    """Return what is wrong with an archive, one line for each problem: files that are missing, or in no manifest;
+    offsets that are there twice, or in no batch; batches that are decided on and not done (the query finishes those
+    when it is started again)."""
     files = LocalFiles(directory)
     batches = list(manifests(files))
     ranges = [each for batch in batches for each in batch.ranges]

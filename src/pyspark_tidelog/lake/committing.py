@@ -1,4 +1,4 @@
-"""One batch into the archive, exactly once, whenever the driver dies.
+"""Commits a batch to the archive exactly once, whenever the driver dies.
 
     tasks       staged files written, synced                                 nothing is visible
     1           intent written, synced, renamed to its name, directory synced: THE BATCH IS DECIDED ON
@@ -6,12 +6,12 @@
     3           intent renamed to manifest, directories synced
     4           what else lies in staging removed
 
-Before 1 a replay starts anew and its orphans go in 4. After 1 the batch is finished from the intent by whoever comes
-next (`recover`, or the replay, whose own files then go in 4), whatever part of 2 was done: a file is in staging or in
-its place. After 3 a replay finds the manifest and writes nothing. The name in the paths stands for the query: batch 7
-of one is not batch 7 of another that archives to the same directory.
+If the driver dies before 1, a replay starts anew, and step 4 removes the files of the first attempt. After 1 the next
+`recover` or replay finishes the batch from the intent, whatever part of 2 was done: each file is in staging or under
+its final name. Step 4 removes the replay's own files. After 3 a replay finds the manifest and writes nothing. The name
+in the paths stands for the query: batch 7 of one is not batch 7 of another that archives to the same directory.
 
-What is in the archive is never replaced: a batch whose offsets are there already, from another query or from a topic
+No file of the archive is ever replaced: a batch whose offsets are there already, from another query or from a topic
 that was deleted and made again, is refused.
 """
 
@@ -39,24 +39,27 @@ from pyspark_tidelog.sink.decisions import UNKNOWN, Origin
 
 @dataclass(slots=True)
 class Committer:
+    """The driver's writer to an archive, for the batches of one query, whose `name` is in the paths."""
+
     files: LakeFiles
     name: str
     _made: dict[str, None] = field(default_factory=dict)  # directories that this process has made and synced
     _ends: dict[str, int] = field(default_factory=dict)  # directory of a partition: where its last file ends
 
     def commit(self, batch_id: int, ranges: Sequence[ArchivedRange]) -> Manifest:
-        """Put these staged files into the archive; for a batch that is there already, nothing but the cleaning."""
+        """Put these staged files into the archive. If the batch is there already, its staged files are only removed."""
         in_order = tuple(sorted(ranges, key=lambda each: each.final_path))
         return self._commit(Manifest(self.name, batch_id, in_order))
 
     def commit_rows(
         self, query_id: str, batch_id: int, parts: Sequence[WrittenPart], origin: Origin = UNKNOWN
     ) -> Manifest:
-        """The same, for files with rows of a DataFrame."""
+        """Put staged files with rows of a DataFrame into the archive, as `commit` does with ranges of offsets."""
         return self._commit(Manifest(self.name, batch_id, parts=tuple(parts), query_id=query_id, origin=origin))
 
     def done_by(self, query_id: str, batch_id: int, origin: Origin = UNKNOWN) -> Manifest | None:
-        """The batch, if nothing is left to do for it: it is there, or was decided on and is finished now."""
+        """Return the manifest of a batch that is in the archive, after finishing it if it was only decided on; None
+        where the batch is still to be written."""
         self.recover()
         manifest = self._done(batch_id)
         if manifest is not None:
@@ -77,13 +80,15 @@ class Committer:
         return done or wanted
 
     def recover(self) -> None:
-        """Finish what this query had decided on when its driver died. Others may be alive, and at it themselves."""
+        """Finish the batches that this query had decided on when its driver died. Those of other queries are left
+        alone: their drivers may be alive, and about to finish them."""
         for batch_id in pending(self.files, self.name):
             path = intent_path(self.name, batch_id)
             self._finish(parse_manifest(self.files.read(path), path))
 
     def next_batch_id(self) -> int:
-        """For one who archives by hand, without a query that counts."""
+        """Return the number after the last batch of this name, for `archive`, which has no query that counts
+        batches."""
         names = self.files.names(f"{MANIFESTS}/{self.name}")
         return 1 + max((int(each.removesuffix(".json")) for each in names), default=-1)
 
@@ -92,7 +97,7 @@ class Committer:
         return parse_manifest(self.files.read(path), path) if self.files.exists(path) else None
 
     def _intend(self, manifest: Manifest) -> None:
-        self._make(staging_directory(self.name))  # a task syncs the names in it, and not its own
+        self._make(staging_directory(self.name))  # a task syncs the names in this directory, not the directory's own
         self._make(INTENTS)
         path = intent_path(manifest.name, manifest.batch_id)
         self.files.write(f"{path}.new", manifest.to_bytes())
@@ -125,13 +130,13 @@ class Committer:
                 each.contents,
                 f"restore the file, or remove {intent} to have the batch written anew",
             )
-        if isinstance(each, ArchivedRange) and each.directory in self._ends:  # else nobody has looked yet what is there
+        if isinstance(each, ArchivedRange) and each.directory in self._ends:  # else the directory was not listed yet
             self._ends[each.directory] = max(self._ends[each.directory], each.until_offset)
 
     def _make(self, directory: str) -> None:
-        """Durable with all that is above it, even if a driver that died had made it and synced nothing."""
+        """Make a directory and those above it durable, even if a driver that died had made them and synced nothing."""
         if not directory or directory in self._made:
-            return  # that of the archive itself is there since a task has staged its file
+            return  # "", the archive's own directory, is there since a task has staged its file
         self.files.make_directory(directory)
         parts = directory.split("/")
         for depth in range(len(parts)):
@@ -155,7 +160,8 @@ class Committer:
                 raise LakeError(what, part.final_path, "restore the manifest, or move the file away")
 
     def _require_absent(self, each: ArchivedRange) -> None:
-        """One comparison while offsets grow; the directory is listed at the first batch, and when they do not."""
+        """Refuse a range of which the archive has offsets already. While offsets grow this is one comparison; the
+        directory is listed at the first batch, and when offsets do not grow."""
         if each.from_offset >= self._ends.get(each.directory, each.from_offset + 1):
             return
         spans = [span for name in self.files.names(each.directory) if (span := parse_file_name(name))]
@@ -170,13 +176,14 @@ class Committer:
                 )
 
     def _clean(self) -> None:
-        """Files of attempts that lost. The batch is over: no task of this query is writing for it any more."""
+        """Remove the staged files of attempts that were not committed. The batch is over, so no task of this query is
+        still writing one."""
         directory = staging_directory(self.name)
         for name in self.files.names(directory):
             self.files.remove(f"{directory}/{name}")
 
 
 def pending(files: LakeFiles, name: str) -> list[int]:
-    """Batches that are decided on and not done. One that is still being written has another name."""
+    """Return the batches that are decided on and not done. An intent that is still being written has another name."""
     pattern = re.compile(re.escape(name) + r"\.(\d+)\.json")
     return sorted(int(match[1]) for each in files.names(INTENTS) if (match := pattern.fullmatch(each)))

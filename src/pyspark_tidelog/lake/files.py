@@ -15,7 +15,7 @@ from pyspark_tidelog.errors import OptionError
 
 class LakeFiles(Protocol):
     def names(self, directory: str) -> list[str]:
-        """What is in it, sorted; nothing when it is not there."""
+        """Return the names in a directory, sorted; [] where the directory does not exist."""
 
     def exists(self, path: str) -> bool: ...
 
@@ -24,21 +24,21 @@ class LakeFiles(Protocol):
     def read(self, path: str) -> bytes: ...
 
     def write(self, path: str, content: bytes) -> None:
-        """The file with this content, replaced if it is there. Not durable before `sync` and `sync_directory`."""
+        """Write a file, replacing one that is there. It is durable only after `sync` and `sync_directory`."""
 
     def make_directory(self, path: str) -> None:
-        """And those above it."""
+        """Make a directory and those above it, where they do not exist."""
 
     def sync(self, path: str) -> None:
-        """The content of a file."""
+        """Make the content of a file durable."""
 
     def sync_directory(self, path: str) -> None:
-        """The names in it."""
+        """Make the names in a directory durable."""
 
     def rename(self, source: str, target: str) -> None: ...
 
     def remove(self, path: str) -> None:
-        """No error if it is gone already."""
+        """Remove a file; it is no error if there is none."""
 
 
 class LocalFiles:
@@ -91,7 +91,8 @@ def _sync(path: Path) -> None:
 
 
 def local_path(directory: str, option: str = "archiveTo") -> str:
-    """A path, or a file: URL as Spark writes it. Anything else has no rename that we could build on."""
+    """Return the path of a directory that is given as a path or as a file: URL, as Spark writes it. OptionError for any
+    other URL: only POSIX file systems have the atomic rename that an archive needs."""
     path = directory.removeprefix("file://") if directory.startswith("file:///") else directory.removeprefix("file:")
     if "://" in path or not path:
         problem = (

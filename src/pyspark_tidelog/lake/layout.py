@@ -1,4 +1,4 @@
-"""Names and places in an archive, and what tasks tell the driver of the files that they have written."""
+"""The paths in an archive, and what tasks tell the driver of the files that they have written."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from typing import Final
 STAGING: Final = "_tidelog/staging"
 INTENTS: Final = "_tidelog/intents"
 MANIFESTS: Final = "_tidelog/manifests"
-# Long enough for a topic partition that is written once a nanosecond for centuries, and names sort as offsets do.
+# Enough for any offset: a partition that gets a record every nanosecond needs 19 digits after three centuries. All
+# names have the same length, so that they sort as offsets do.
 DIGITS: Final = 20
 _FILE: Final = re.compile(r"(\d+)-(\d+)\.parquet")
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
@@ -20,7 +21,8 @@ ROW_SCHEMA: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ArchivedRange:
-    """Offsets of one partition, and the file of a task that holds their records. The fields are the row's columns."""
+    """A range of offsets of one partition, and the file of a task with its records. The fields are the columns of the
+    row that a task returns."""
 
     topic: str
     topic_id: str | None
@@ -29,7 +31,7 @@ class ArchivedRange:
     until_offset: int  # not included
     rows: int
     bytes: int
-    path: str | None  # where it is staged; none when the range has no records (compacted away, say)
+    path: str | None  # where the file is staged; None when the range has no records (compacted away, say)
     min_timestamp_ms: int | None
     max_timestamp_ms: int | None
 
@@ -59,11 +61,11 @@ class WrittenPart:
     part: int
     rows: int
     bytes: int
-    path: str | None  # where it is staged
+    path: str | None  # where the file is staged
 
     @property
     def directory(self) -> str:
-        """That of the archive itself: what Spark reads as a table."""
+        """The archive's own directory, which Spark reads as a table."""
         return ""
 
     @property
@@ -76,8 +78,8 @@ class WrittenPart:
 
 
 def partition_directory(topic: str, partition: int) -> str:
-    """As Hive names them: readers get the columns `topic` and `partition` from the path. No character of a topic's name
-    needs to be escaped."""
+    """Return the directory of a partition, named as Hive does: readers get the columns `topic` and `partition` from the
+    path. No character of a topic's name needs to be escaped."""
     return f"topic={topic}/partition={partition}"
 
 
@@ -89,13 +91,14 @@ def parse_partition_directory(topic_name: str, partition_name: str) -> tuple[str
 
 
 def parse_file_name(name: str) -> tuple[int, int] | None:
-    """The offsets that a file holds; none for what is no file of ours."""
+    """Return the first offset of a file and the one after its last; None where the name is not one of an archive's
+    files."""
     match = _FILE.fullmatch(name)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def is_archive_name(name: str) -> bool:
-    """Whether it can stand in a path."""
+    """Tell whether a query's name can be part of a path."""
     return _NAME.fullmatch(name) is not None
 
 

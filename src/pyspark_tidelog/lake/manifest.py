@@ -1,5 +1,6 @@
-"""What one batch put into the archive. The same text is first the intent (decided on, files on their way) and then the
-manifest (done): the rename between the two says that nothing is left to do.
+"""The description of what one batch put into the archive. The same text is first the intent (the batch is decided on,
+its files are being moved) and then the manifest (the batch is done): the rename between the two says that nothing is
+left to do.
 """
 
 import json
@@ -18,14 +19,15 @@ PART_FIELDS: Final = tuple(each.name for each in fields(WrittenPart))
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Of topics, `ranges`; of a DataFrame, `parts` and the query that wrote them."""
+    """The files of one batch: `ranges` for an archive of topics, `parts` and the query that wrote them for a
+    DataFrame."""
 
     name: str
     batch_id: int
     ranges: tuple[ArchivedRange, ...] = ()
     parts: tuple[WrittenPart, ...] = ()
     query_id: str | None = None
-    origin: Origin = UNKNOWN  # of rows: which batch of which checkpoint
+    origin: Origin = UNKNOWN  # for `parts`: which batch of which checkpoint they are
 
     @property
     def rows(self) -> int:
@@ -67,7 +69,8 @@ def parse_manifest(content: bytes, path: str) -> Manifest:
 
 
 def coverage(ranges: Iterable[ArchivedRange]) -> dict[tuple[str, int], list[tuple[int, int]]]:
-    """Offsets of each partition, adjacent ranges joined: however an attempt has split them."""
+    """Return the offsets of each partition with adjacent ranges joined: attempts that have split them differently
+    compare equal."""
     joined: dict[tuple[str, int], list[tuple[int, int]]] = {}
     for each in sorted(ranges, key=lambda one: (one.topic, one.partition, one.from_offset)):
         spans = joined.setdefault((each.topic, each.partition), [])

@@ -1,6 +1,6 @@
-"""How records become Parquet. `tidelog` is what suits a log: keys and values seldom repeat, so that a dictionary of
-them is built in vain and their minima say nothing; offsets only grow, so that their differences are tiny. `spark` has
-the dictionaries and statistics of Spark's own writer, to compare like with like.
+"""How records are encoded in Parquet. The encoding `tidelog` suits a log: keys and values seldom repeat, so a
+dictionary of them is built in vain and their minima say nothing; offsets only grow, so their differences are tiny. The
+encoding `spark` has the dictionaries and statistics of Spark's own writer, to compare like with like.
 
 Both compress with zstd's level 1. Spark's is 3, which makes pages of a megabyte no smaller (JSON: 187 MB with level 1,
 204 with 3), and takes up to three times as long.
@@ -33,7 +33,7 @@ class ParquetSettings:
     bytes_max: int = BYTES
 
     def writer_arguments(self, columns: Sequence[str]) -> dict[str, Any]:
-        """For pyarrow's ParquetWriter."""
+        """Return the keyword arguments of pyarrow's ParquetWriter for these columns."""
         level = ZSTD_LEVEL if self.compression == "zstd" else None
         common = {
             "compression": self.compression,

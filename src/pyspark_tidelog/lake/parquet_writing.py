@@ -1,5 +1,5 @@
-"""Record batches into one Parquet file. While a row group is encoded and compressed, in a thread of its own and outside
-the interpreter's lock, the caller fetches the next one; never more than two are in memory.
+"""Writes record batches to one Parquet file. While a row group is encoded and compressed, in a thread of its own and
+outside the interpreter's lock, the caller fetches the next one; never more than two are in memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Written:
-    """What is in a file. Times are of records, and None where their column is not archived."""
+    """The number of rows in a file, and the earliest and latest timestamp of its records; None where that column is not
+    archived."""
 
     rows: int = 0
     min_timestamp_ms: int | None = None
@@ -50,7 +51,8 @@ def _span_ms(column: "pa.ChunkedArray") -> tuple[int | None, int | None]:
 def write_parquet(
     path: Path, batches: Iterable["pa.RecordBatch"], settings: ParquetSettings, metadata: dict[str, str]
 ) -> Written:
-    """The file, closed and not yet synced; no file when there is no record. `metadata` goes into its footer."""
+    """Write the file and close it, but do not sync it; where there are no records, no file is made. `metadata` goes
+    into its footer."""
     written = Written()
     writer: Any = None
     pending: Future[None] | None = None
@@ -64,7 +66,7 @@ def write_parquet(
             if pending is not None:
                 pending.result()
         finally:
-            # Waits for the thread: a file must not be closed under it.
+            # Wait for the thread: the file must not be closed while it writes.
             thread.shutdown()
             if writer is not None:
                 writer.close()
@@ -88,7 +90,7 @@ def _write(writer: Any, group: list["pa.RecordBatch"], written: Written) -> None
 
 
 def row_groups(batches: Iterable["pa.RecordBatch"], settings: ParquetSettings) -> Iterator[list["pa.RecordBatch"]]:
-    """Batches together until they are enough."""
+    """Group the batches so that each group has enough rows or bytes for a row group; empty batches are left out."""
     group: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:

@@ -1,4 +1,5 @@
-"""What an archive does not take: a batch that is there already but is another, and two kinds of files together."""
+"""The checks by which an archive refuses a batch: one that is not the batch of the same number that is there already,
+one whose staged files are gone, and one that would mix topics and rows in a directory."""
 
 from pyspark_tidelog.lake.errors import LakeError
 from pyspark_tidelog.lake.files import LakeFiles
@@ -8,7 +9,8 @@ from pyspark_tidelog.sink.decisions import Origin, differ
 
 
 def require_same(done: Manifest, again: Manifest) -> None:
-    """A replay has the offsets of the first attempt; a batch of the same number with others is another query's."""
+    """Refuse a batch that is not a replay of the one that is done. A replay has the offsets of the first attempt; a
+    batch of the same number with other offsets comes from another query."""
     require_same_query(done, again.query_id, again.origin)
     before, now = topic_ids(done.ranges), topic_ids(again.ranges)
     made_again = [topic for topic, topic_id in now.items() if before.get(topic, topic_id) != topic_id]
@@ -19,8 +21,8 @@ def require_same(done: Manifest, again: Manifest) -> None:
 
 
 def require_same_query(done: Manifest, query_id: str | None, origin: Origin) -> None:
-    """Rows have no offsets to tell batches apart by, but their checkpoint may know the batch. To pass over a batch of
-    another query or checkpoint, or one that was planned anew, would lose its rows."""
+    """Refuse a batch of another query or checkpoint, or one that was planned anew: to skip it as done would lose its
+    rows. Rows have no offsets to tell batches apart by, but their checkpoint may know the batch."""
     if done.query_id != query_id:
         raise _is_other(done, f"from {f'query {done.query_id}' if done.query_id else 'another query'}")
     if differ(done.origin.checkpoint_id, origin.checkpoint_id):
@@ -30,7 +32,8 @@ def require_same_query(done: Manifest, query_id: str | None, origin: Origin) -> 
 
 
 def require_staged(files: LakeFiles, manifest: Manifest) -> None:
-    """Before the decision, after which the batch could not be written anew."""
+    """Refuse a batch one of whose staged files is gone. This is checked before the decision, after which the batch
+    could not be written anew."""
     for each in manifest.files:
         if each.path is not None and not files.exists(each.path):
             what = f"{each.path} is gone before batch {manifest.batch_id} of {manifest.name} was decided on"
@@ -39,7 +42,8 @@ def require_staged(files: LakeFiles, manifest: Manifest) -> None:
 
 
 def require_one_kind(files: LakeFiles, manifest: Manifest) -> None:
-    """Spark reads no directory that has both topic=... and files in it. Looked at before the first batch of a name."""
+    """Refuse rows in an archive of topics, and topics in one of rows: Spark reads no directory that has both topic=...
+    and files in it. Only checked before the first batch of a name."""
     if files.exists(f"{MANIFESTS}/{manifest.name}"):
         return
     is_rows = manifest.query_id is not None

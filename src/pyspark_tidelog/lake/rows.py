@@ -1,12 +1,12 @@
-"""Rows of a DataFrame in the lake, by the number of their batch: for `foreachBatch`, beside `write_exactly_once`.
+"""Writes the rows of a batch as Parquet files, each row once: for `foreachBatch`, beside `write_exactly_once`.
 
     def write(batch, batch_id):
         write_exactly_once({"orders": orders(batch)}, batch_id, options)
         write_batch(batch, "/lake/orders", batch_id, name="orders")
 
 The tasks that compute the rows write the files, and the driver commits them as it does an archive's (committing.py): a
-batch that is tried again is found, and not written again. So both calls give every row once, in whichever order they
-stand and wherever the batch was cut off.
+batch that is tried again is found by its number, and not written again. So both calls write every row once, in either
+order, and wherever the batch was cut off.
 
     <name>-<batch>-<part>.parquet      rows of a task; never changed again
     _tidelog/...                       as in an archive
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame, Row
 
-# The run and batch of the last call for a directory and a name, in this process, where all calls of a run are made.
+# The run and batch of the last call for a directory and a name. All calls of a run are made in one process, this one.
 _LAST_CALLS: Final[dict[tuple[str, str], tuple[str, int]]] = {}
-# What a task tells the driver, in one row.
+# The schema of the one row in which a task describes its staged file to the driver.
 STAGED: Final = "task int, rows long, bytes long, path string"
 
 
@@ -49,9 +49,9 @@ def write_batch(
     query_id: str | None = None,
     checkpoint: str | None = None,
 ) -> Manifest:
-    """The rows, once, as Parquet. `name`: who writes; several calls for one batch and directory have a name each, and a
-    second of the same name is refused. `query_id`, `checkpoint`: as of `write_exactly_once`; a batch of the same name
-    and number from another query or checkpoint is refused."""
+    """Write the rows as Parquet, exactly once. `name`: who writes. Several calls for one batch and directory need a
+    name each; a second call with the same name is refused. `query_id`, `checkpoint`: as of `write_exactly_once`. A
+    batch of the same name and number from another query or checkpoint is refused."""
     settings = _settings(frame.columns, directory, name)
     running = running_batch(frame.sparkSession, batch_id, checkpoint)
     query, origin = query_id or running.query_id, running.found.origin
@@ -68,8 +68,9 @@ def write_batch(
 
 
 def _refuse_second(directory: str, name: str, batch_id: int, running: RunningBatch) -> None:
-    """Two calls of one name look like a call and its replay, and the second one's rows would be nowhere. A replay is
-    another run; who writes without a query of Spark's has no runs to tell them by."""
+    """Refuse a second call with the same name in one batch: it would look like a replay of the first, and its rows
+    would not be written. A true replay belongs to another run. A caller without a query of Spark's has no runs, and is
+    not checked."""
     if running.query_id is None:
         return
     call = running.run_id, batch_id
@@ -82,7 +83,7 @@ def _refuse_second(directory: str, name: str, batch_id: int, running: RunningBat
 def staged_rows(
     settings: ArchiveSettings, batch_id: int, batches: Iterable["pa.RecordBatch"]
 ) -> Iterator["pa.RecordBatch"]:
-    """In a task."""
+    """Write the rows of a task to a staged file; yield the one row (STAGED) that describes it. Runs in a worker."""
     import pyarrow as pa
     from pyspark import TaskContext
 
@@ -101,7 +102,7 @@ def staged_rows(
 
 
 def _parts(staged: Iterable["Row"], name: str, batch_id: int) -> list[WrittenPart]:
-    """Counted without gaps, so that a batch always begins with part 0."""
+    """Return the files of a batch as parts, numbered without gaps, so that a batch always begins with part 0."""
     with_rows = sorted((row for row in staged if row["path"] is not None), key=lambda row: int(row["task"]))
     return [
         WrittenPart(name, batch_id, part, row["rows"], row["bytes"], row["path"]) for part, row in enumerate(with_rows)

@@ -1,8 +1,8 @@
 """`tidelog-lake`: the source of `tidelog` in all but its rows. Offsets, planning and options are that source's; a task
-writes its range to a staged Parquet file instead of handing the records to Spark, and has one row to show for it.
+writes its range to a staged Parquet file instead of handing the records to Spark, and returns one row about the file.
 
 Spark registers one source for a package by itself, and that is `tidelog`. This one makes sense only together with the
-commit on the driver, so that `archive` and `start_archive` register it, in the session where they use it.
+commit on the driver, so `archive` and `start_archive` register it in the session where they use it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,12 +33,14 @@ FORMAT: Final = "tidelog-lake"
 
 
 class Archiving:
-    """Before a reader of records in the order of inheritance: what becomes of a task's records."""
+    """A mixin that writes a task's records to a file instead of returning them. It comes before a reader of records in
+    the order of inheritance."""
 
     settings: ArchiveSettings
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
-        """Spark makes up a partition of None (PySpark 4.1: it is None) where there is nothing to read."""
+        """Archive the range of a task; yield the row about its file. Where there is nothing to read, Spark makes up a
+        partition with the value None (PySpark 4.1: the partition is None)."""
         task: FetchTask | None = None if partition is None else partition.value
         if task is not None:
             keep_what_is_imported()
@@ -97,7 +99,7 @@ def archive_settings(options: Mapping[str, str]) -> ArchiveSettings:
 
 
 def record_options(options: Mapping[str, str], *, is_streaming: bool) -> SourceOptions:
-    """Those of the `tidelog` source, with the columns of an archive where nothing else is asked for."""
+    """Return the options of the `tidelog` source, with the columns of an archive where the user names none."""
     given = CaseInsensitiveDict({name: text for name, text in options.items() if name.lower() not in LAKE_OPTIONS})
     given.setdefault("columns", ",".join(COLUMNS))
     return source_options(given, is_streaming=is_streaming)

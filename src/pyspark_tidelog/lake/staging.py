@@ -1,4 +1,4 @@
-"""A file of a task: written under a name that no other attempt has, and durable before the driver hears of it."""
+"""Writes the file of a task, under a name that no other attempt has, and durable before the driver hears of it."""
 
 import uuid
 from collections.abc import Iterable

@@ -1,7 +1,8 @@
-"""The sink of a batch job. One writer for the whole job: made on the driver, sent to the tasks, and back to commit.
+"""The sink of a batch job. One writer serves the whole job: Spark makes it on the driver, sends it to the tasks, and
+commits with it on the driver.
 
 The job has an id of its own, so nothing of it is ever replayed, and its record leaves the ledger when it is committed.
-`write_exactly_once` gives it the id of a streaming query and the number of the batch instead.
+`write_exactly_once` gives the job the id of a streaming query and the number of the batch instead.
 """
 
 import uuid

@@ -1,13 +1,13 @@
-"""What a streaming query's checkpoint says of a batch: whose it is, and which offsets it is made of.
+"""What a streaming query's checkpoint says of a batch: which query it belongs to, and which offsets it is made of.
 
     metadata         {"id":"..."}: the id of the query, the same over restarts and in a copy
     offsets/<batch>  written before the batch runs, and reused when it is run again: a version, a line of Spark's own
                      (with the time), and a line for each source
 
-A batch that was planned anew, after a rewind or in a copy that went its own way, has another file: at least the time
-in it is another. Spark reads and writes a checkpoint by way of Hadoop. Here the files are read by whoever can: from a
-local path (which may be a mounted one) by Python, in `foreachBatch` by the session's own JVM. What can not be read is
-not known, which is no error: batches are then told apart by numbers alone.
+A batch that was planned anew, after a rewind or in a copy that went on by itself, has another file `offsets/<batch>`:
+at least the time in it differs. Spark reads and writes a checkpoint through Hadoop. Here Python reads the files of a
+local path (which may be a mounted one), and in `foreachBatch` the session's own JVM reads those of any other. A file
+that cannot be read is no error: batches are then told apart by their numbers alone.
 """
 
 import hashlib
@@ -22,17 +22,17 @@ from pyspark_tidelog.sink.decisions import UNKNOWN, Origin
 
 LOGGER: Final = logging.getLogger("pyspark_tidelog")
 DIGEST_CHARACTERS: Final = 32
-HEAD_LINES: Final = 2  # of `offsets/<batch>`, before those of the sources
-# Batches before the one at hand that are looked at, too. The last decision is mostly of the one before it; a batch
-# without rows may have left none.
+HEAD_LINES: Final = 2  # lines of `offsets/<batch>` before those of the sources
+# How many batches before the current one are looked at, too. The last decision is mostly of the batch just before; a
+# batch without rows may have left no decision.
 FORMER_MAX: Final = 4
 
-# The content of a file below the checkpoint's directory; None where it can not be read.
+# Returns the content of a file, by its path in the checkpoint's directory; None where it cannot be read.
 Files = Callable[[str], bytes | None]
 
 
 class CheckpointBatch(NamedTuple):
-    """A batch, as its checkpoint knows it."""
+    """A batch as its checkpoint describes it."""
 
     origin: Origin = UNKNOWN
     source_topics: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class CheckpointBatch(NamedTuple):
 
 
 def query_id_of(files: Files) -> str:
-    """The id of the query; "" where it can not be read."""
+    """Return the id of the query that a checkpoint belongs to; "" where it cannot be read."""
     content = files("metadata")
     try:
         return "" if content is None else str(json.loads(content)["id"])
@@ -49,7 +49,8 @@ def query_id_of(files: Files) -> str:
 
 
 def batch_of(files: Files, batch_id: int, query_id: str = "") -> CheckpointBatch:
-    """`query_id`: of the query that the checkpoint should be of, where that is known. Another's says nothing of it."""
+    """Return what a checkpoint says of a batch. `query_id`: the query that the checkpoint should belong to, where it is
+    known; the checkpoint of another query is not looked into."""
     found = query_id_of(files)
     if query_id and found != query_id:
         if found:
@@ -76,7 +77,7 @@ def _digest(content: bytes) -> str:
 
 
 def _topics(content: bytes) -> tuple[str, ...]:
-    """Of those sources whose offsets are by topic and partition: ours, and Spark's own connector."""
+    """Return the topics of those sources whose offsets are by topic and partition: ours, and Spark's own connector."""
     topics: set[str] = set()
     for line in content.decode(errors="replace").splitlines()[HEAD_LINES:]:
         try:
@@ -93,7 +94,7 @@ def _is_by_partition(found: object) -> bool:
 
 
 def local_files(location: str | None) -> Files:
-    """Below a path, or a `file:` URI; of any other file system nothing can be read."""
+    """Return a reader of the files below a path or a `file:` URI. On any other file system it finds none."""
     root = _local_root(location or "")
 
     def read(name: str) -> bytes | None:
@@ -106,7 +107,8 @@ def local_files(location: str | None) -> Files:
 
 
 def _local_root(location: str) -> Path | None:
-    """Hadoop's paths may have a scheme, and are not quoted; a URI with `file:` may be."""
+    """Return the directory of a location, None where it is not local. A `file:` location may be a Hadoop path, which is
+    not percent-encoded, or a URI, which is: the path that exists is taken."""
     if not location:
         return None
     if "://" not in location and not location.startswith("file:"):

@@ -1,4 +1,5 @@
-"""The driver's half of a write: the batch of the tasks is decided, and becomes visible (see `two_phase`)."""
+"""The driver's half of a write: it decides that the batch of the tasks is committed, and makes it visible (see
+`two_phase`)."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -22,26 +23,26 @@ from tidelog.client.errors import ClientError
 from tidelog.client.producer.transaction_calls import offers_transactions
 
 LOGGER: Final = logging.getLogger("pyspark_tidelog")
-# Spark says abort while tasks still run, and kills their workers two seconds after it has told them to end
-# (spark.python.task.killTimeout): what they begin meanwhile is found by a second look.
+# Spark calls abort while tasks still run, and kills their workers two seconds after it has told them to end
+# (spark.python.task.killTimeout): a second look finds the transactions that they begin meanwhile.
 KILLED_AFTER_MS: Final = 2_500
-# An attempt that Spark gave up, and that wrote after the batch was committed, is known to nobody: it is looked for now
-# and then, because read_committed readers wait for its end.
+# Nobody knows of an attempt that Spark gave up, and that wrote after the batch was committed. Its transaction is looked
+# for once in so many batches, because read_committed readers wait for its end.
 BATCHES_BETWEEN_SWEEPS: Final = 64
 
 
 class Writer(NamedTuple):
-    """Who writes, as far as the driver knows it without the tasks."""
+    """The query and run that write, as far as the driver knows them without the tasks."""
 
     query_id: str
     run_id: str
     name: str = ""
-    is_job: bool = False  # a query of its own, which is never replayed
+    is_job: bool = False  # a batch job: it counts as a query of its own, and is never replayed
 
 
 def finish_if_decided(options: SinkOptions, writer: Writer) -> bool:
-    """Whether the batch that the options name is in the ledger. What its commit left undone is done then, and a batch
-    that only has its number is refused."""
+    """Tell whether the batch that the options name is in the ledger. If so, finish its commit; SinkError where the
+    decision in the ledger is of another batch with the same number."""
     batch_id = options.batch_id or 0
     ids = TransactionalIds(options.prefix, writer.query_id, writer.name)
     is_patient = not is_first_contact(batch_id)
@@ -56,7 +57,7 @@ def finish_if_decided(options: SinkOptions, writer: Writer) -> bool:
 
 
 class SinkCommit:
-    """The commit of one batch. Spark calls it in a process of its own each time, so all that is known comes with the
+    """The commit or abort of one batch. Spark calls it in a new process each time, so all that it knows comes with the
     messages of the tasks, or from the checkpoint."""
 
     killed_after_ms = KILLED_AFTER_MS
@@ -64,7 +65,7 @@ class SinkCommit:
     def __init__(
         self, options: SinkOptions, batch_id: int, messages: Sequence[Written | None], *, writer: Writer | None = None
     ) -> None:
-        """`writer`: where it is known without the tasks."""
+        """`writer`: who writes, where that is known without the tasks' messages."""
         self._options = options
         self._batch_id = batch_id
         self._has_unheard = any(each is None for each in messages)  # tasks that may still run
@@ -76,14 +77,15 @@ class SinkCommit:
         self._writer = writer
 
     def commit(self, *, forget: bool = False) -> None:
-        """`forget`: nobody will ever ask for this batch again."""
+        """Commit the batch. `forget`: remove its record from the ledger, because nobody will ever replay this batch."""
         if self._written and self._writer is not None:  # else at-least-once, or a batch without tasks
             self._carry_out(self._writer, is_commit=True, forget=forget)
 
     def abort(self) -> None:
-        """Abort what the run has open. Spark's messages may all be None, though tasks have written, and it does not
-        wait for tasks that still run: so there is a second look. What was missed is aborted when the query is started
-        again; after a job nobody comes, and it would hold up read_committed readers until it times out."""
+        """Abort the open transactions of the run. Spark's messages may all be None although tasks have written, and
+        Spark does not wait for tasks that still run: so there is a second look. A transaction that both looks miss is
+        aborted when the query is started again; after a batch job nothing is started again, and the transaction would
+        hold up read_committed readers until it times out."""
         if self._is_other_guarantee or not self._may_be_transactional():
             return
         writer = self._writer or self._found_writer()
@@ -102,8 +104,9 @@ class SinkCommit:
             return offers_transactions(client)
 
     def _found_writer(self) -> Writer | None:
-        """No task has told which query or run it was. The checkpoint knows the query, and the run is that of the open
-        transactions: if they are of several runs, another driver writes, and the next commit aborts what is not its."""
+        """Return who writes, where no task has told it: the query from the checkpoint, the run from the query's open
+        transactions. None where they are of several runs: another driver writes then, and its next commit aborts those
+        of other runs."""
         query_id = query_id_of(local_files(self._options.checkpoint))
         if not query_id:
             return None
@@ -116,7 +119,7 @@ class SinkCommit:
         return Writer(query_id, runs.pop()) if len(runs) == 1 else None
 
     def drive(self, steps: Iterable[Step]) -> None:
-        """Each step is done when the next is asked for."""
+        """Carry out every step: a step is done when the next one is asked for. A test may stop between two steps."""
         for _ in steps:
             pass
 
@@ -125,7 +128,7 @@ class SinkCommit:
         ids = TransactionalIds(options.prefix, writer.query_id, writer.name)
         run = two_phase.commit if is_commit else two_phase.abort
         try:
-            with options.cluster.connect(is_patient=is_commit) as client:  # what is to be aborted may never have been
+            with options.cluster.connect(is_patient=is_commit) as client:  # before an abort no task may have connected
                 world = QueryTransactions(client, ids, options.ledger_topic, may_be_former=not writer.is_job)
                 self.drive(run(world, self._batch(client, writer)))
                 if forget:
@@ -136,8 +139,8 @@ class SinkCommit:
             raise sink_errors.of_commit(error, ids, self._batch_id) from None
 
     def _forget(self, world: QueryTransactions, ids: TransactionalIds) -> None:
-        """Everything is committed: a record of it that stays is no reason to call the job failed, and have it done once
-        more."""
+        """Remove the job's record from the ledger. Failing to do so is only logged: everything is committed, and a job
+        that failed would be run once more."""
         try:
             world.forget()
         except ClientError as error:
@@ -165,8 +168,9 @@ class SinkCommit:
 
     @property
     def _may_have_strays(self) -> bool:
-        """Spark counts the attempts of a driver. Where those of a stage do not follow upon one another, the stage was
-        tried again, and another attempt may have written; or another query ran, and it is looked for in vain."""
+        """Tell whether an attempt whose rows are not part of the batch may have left a transaction open. Spark numbers
+        all attempts of a driver: a gap between those of this batch means that a task was tried again and may have
+        written twice, or that another query ran, where the look for strays is in vain."""
         written = self._written
         if self._batch_id % BATCHES_BETWEEN_SWEEPS == 0 or any(e.is_repeated or e.is_two_phase for e in written):
             return True
@@ -176,7 +180,8 @@ class SinkCommit:
         return bool(attempts) and max(attempts) - min(attempts) + 1 != len(attempts)
 
     def _checkpoint(self, writer: Writer) -> CheckpointBatch:
-        """What the checkpoint says of the batch, for the record: it tells a replay from another batch of its number."""
+        """Return what the checkpoint says of the batch. It goes into the ledger, where it tells a replay from another
+        batch of the same number."""
         if writer.is_job:
             return CheckpointBatch()
         if self._options.origin is not None:

@@ -1,4 +1,5 @@
-"""What the commit of a batch has to say when it can not do what was asked: both sides by name, and the next step."""
+"""The errors of a commit in words for the user: the batch and the decision that it conflicts with, and the next
+step."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Exactly once from `foreachBatch`, for jobs that write a batch to several places.
+"""Writing exactly once from `foreachBatch`, for jobs that write a batch to several topics or directories.
 
     def write(batch, batch_id):
         write_exactly_once({"sales": sales(batch), "alerts": alerts(batch)}, batch_id, options)
@@ -6,8 +6,8 @@
 
     orders.writeStream.foreachBatch(write).option("checkpointLocation", ...).start()
 
-The topics of one call become visible together. A batch that Spark tries again, after whatever failed, is found in the
-ledger and not written again. Its rows are computed nevertheless: there may be state to store.
+The topics of one call become visible together. A batch that Spark tries again is found in the ledger and not written
+again. Its rows are computed nevertheless, because a stateful operator may have state to store.
 """
 
 from collections.abc import Mapping
@@ -36,10 +36,11 @@ def write_exactly_once(
     name: str = "",
     checkpoint: str | None = None,
 ) -> None:
-    """`frames`: rows with a column `topic` (or the option), or rows by topic. `query_id`: who writes, the same over
-    restarts; in `foreachBatch` Spark knows it, except through Spark Connect. `name`: tells several calls for one batch
-    apart; a second one without is refused. `checkpoint`: the query's checkpoint location, where Spark does not tell it
-    (Spark Connect): by it a replay is told from another batch of the same number."""
+    """Write the rows of a batch, exactly once. `frames`: rows with a column `topic` (or the option `topic`), or rows by
+    topic. `query_id`: who writes, the same over restarts; in `foreachBatch` Spark knows it, except through Spark
+    Connect. `name`: tells several calls for one batch apart; a second call with the same name is refused. `checkpoint`:
+    the query's checkpoint location, where Spark does not tell it (Spark Connect): it tells a replay from another batch
+    of the same number."""
     frame = _by_topic(frames) if isinstance(frames, Mapping) else frames
     refuse_in_session(frame.sparkSession)
     running = running_batch(frame.sparkSession, batch_id, checkpoint)

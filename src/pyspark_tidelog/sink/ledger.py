@@ -1,16 +1,16 @@
 """The ledger: a compacted topic that says, for every query, which transactions its last batch is made of.
 
-One record a query, keyed by who writes and replaced with every batch (`ledger_records`). It is written in a
-transaction under the transactional id of the query's driver: whoever initializes that id fences every driver before it,
-so a driver that is believed dead can not decide anything any more. All of it is in partition 0, whatever the topic's
-number: a topic that grows must not make us look for an old decision in a new place.
+Each query has one record, keyed by who writes and replaced with every batch (`ledger_records`). It is written in a
+transaction under the transactional id of the query's driver: a driver that initializes that id fences every driver
+before it, so one that is believed dead cannot decide anything any more. All records are in partition 0, however many
+partitions the topic has: an old decision must still be found after partitions were added.
 
-The last decision is near the end, as a rule: it is looked for backwards. Whoever is about to decide (`is_final`) waits
-until nothing before the high watermark is open: behind another query's unfinished record a decision of our own could
-hide.
+The last decision is near the end of the log, as a rule, so it is looked for backwards. A driver that is about to decide
+(`is_final`) waits until no transaction before the high watermark is open: a decision of its own query could hide behind
+another query's unfinished record.
 
-A record of the version before counts until there is one of this version. Its driver is fenced under its own id before
-that is decided upon, and the old record goes with the first new one.
+A record in the format of the previous version counts until there is one in this version's format. The driver that wrote
+it is fenced under its own id before the decision, and the old record is removed together with the first new one.
 """
 
 from collections.abc import Iterable
@@ -29,21 +29,22 @@ from tidelog.client.record import ConsumerRecord
 from tidelog.model.ids import TopicPartition
 from tidelog.records.compression import CompressionType
 
-FIRST_LOOK: Final = 64  # offsets from the end; a batch takes two, one of them for the marker
-TIMEOUT_MS: Final = 10_000  # of the ledger's own transactions: others wait for one that was left behind
+FIRST_LOOK: Final = 64  # offsets before the end; a batch takes two, one of them for the marker
+TIMEOUT_MS: Final = 10_000  # of the ledger's own transactions: other queries wait for one that was left open
 PAUSE_MS: Final = 20
 
 
 class _Found(NamedTuple):
     decision: Decision | None
-    is_former: bool  # under the key of the version before
+    is_former: bool  # its record has the key of the previous version
 
 
 class Ledger:
     """The decisions of one query."""
 
     def __init__(self, client: Client, topic: str, ids: TransactionalIds, *, may_be_former: bool = True) -> None:
-        """`may_be_former`: the version before may have decided for this query; not so for a job of its own."""
+        """`may_be_former`: the previous version may have decided for this query; never true for a batch job, which has
+        a new id each time."""
         self._client = client
         self._topic_partition = TopicPartition(topic, 0)
         self._ids = ids
@@ -52,7 +53,8 @@ class Ledger:
         self._producer: TransactionalProducer | None = None
 
     def fence(self) -> None:
-        """From now on no other driver's record is taken; what one had left open is aborted."""
+        """Fence every other driver of the query: the ledger takes no record of theirs any more, and one that they had
+        left open is aborted. The ledger topic is made if it does not exist."""
         ledger_topic.make(self._client, self._topic_partition.topic)
         self._producer = TransactionalProducer(
             self._client,
@@ -64,14 +66,14 @@ class Ledger:
         self._producer.init_transactions()
 
     def check(self) -> None:
-        """Refuse a topic that would not keep a decision."""
+        """Refuse a ledger topic that would not keep a decision."""
         ledger_topic.check(self._client, self._topic_partition.topic)
 
     def record(self, decision: Decision) -> None:
         self._write(encode(decision))
 
     def forget(self) -> None:
-        """For a job that will never be replayed."""
+        """Remove the record of a job that will never be replayed."""
         self._write(None)
 
     def _write(self, value: bytes | None) -> None:
@@ -84,7 +86,7 @@ class Ledger:
         self._replaces_former = False
 
     def read(self, *, is_final: bool) -> Decision | None:
-        """The last decision. Unless `is_final`, one that was made a moment ago may be missing."""
+        """Return the last decision of the query. Unless `is_final`, one that was made a moment ago may be missing."""
         if not is_final and not self._client.has_topic(self._topic_partition.topic):
             return None
         found = self._read(is_final=is_final)
@@ -111,7 +113,8 @@ class Ledger:
             look *= 8
 
     def _chosen(self, found: dict[bytes, ConsumerRecord]) -> _Found:
-        """A record of the version before may be nearer to the end than ours: it counts only where there is none."""
+        """Return the decision of this version's record, whatever its offset; that of the previous version's record
+        counts only where there is no other."""
         for key, is_former in ((self._ids.ledger_key, False), (self._ids.former_ledger_key, True)):
             record = found.get(key)
             if record is None:
@@ -122,7 +125,7 @@ class Ledger:
         return _Found(None, is_former=False)
 
     def _find(self, consumer: Consumer, start: int, end: int) -> dict[bytes, ConsumerRecord]:
-        """The last record of each of our keys."""
+        """Return the last record from `start` to `end` of each key under which this query's decision may be."""
         keys = (self._ids.ledger_key, self._ids.former_ledger_key if self._may_be_former else b"")
         consumer.assign({self._topic_partition: start})
         last = {}
@@ -134,6 +137,7 @@ class Ledger:
         return last
 
     def _settled_end(self, consumer: Consumer) -> int:
+        """Wait until the last stable offset has reached the present high watermark; return it."""
         client, topic_partition = self._client, self._topic_partition
         wanted = Consumer(client).end_offsets([topic_partition])[topic_partition]
         give_up_ms = client.now_ms() + client.retry_timeout_ms
@@ -149,7 +153,8 @@ class Ledger:
 
 
 def decisions(client: Client, topic: str) -> list[tuple[str, Decision]]:
-    """The last decision of every writer, by what people call it: with different prefixes two may be called the same."""
+    """Return the last decision of every writer, with the writer's displayed name. Two writers with different prefixes
+    may have the same name."""
     consumer = Consumer(client, isolation="read_committed", out_of_range="earliest", max_wait_ms=0)
     topic_partition = TopicPartition(topic, 0)
     consumer.assign({topic_partition: consumer.beginning_offsets([topic_partition])[topic_partition]})

@@ -1,7 +1,7 @@
-"""The records of the ledger: one a query, keyed by who writes, with the query's last decision (docs/adr/0018).
+"""The records of the ledger: one for each query, keyed by who writes, with the query's last decision (docs/adr/0018).
 
-Version 1, which said neither who decided nor of which batch, is still read. Its key was the query alone, so that two
-jobs with different transactional prefixes shared a record, and several names ended up as one.
+Version 1, which did not name the checkpoint or the offsets of the batch, is still read. Its key was the query alone, so
+two jobs with different transactional prefixes shared a record, and so did names that look the same when cleaned.
 """
 
 import json
@@ -53,12 +53,13 @@ def _with_origin(decision: Decision, found: dict[str, Any]) -> Decision:
 
 
 def encode_key(prefix: str, query_id: str, name: str) -> bytes:
-    """A list, so that no two writers have the same key whatever their names are made of."""
+    """Return the key of a writer's record: a JSON list, so that no two writers share a key, whatever characters their
+    names have."""
     return _compact([prefix, query_id, name])
 
 
 def writer_of(key: bytes) -> tuple[str, str, str] | None:
-    """Prefix, query and name; None for a key of version 1, which is no list."""
+    """Return the prefix, query and name in a key; None for a key of version 1, which is no list."""
     try:
         found = json.loads(key)
     except ValueError:

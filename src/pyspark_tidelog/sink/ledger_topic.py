@@ -1,8 +1,8 @@
-"""The topic of the ledger: made so that it keeps what it decides, and refused where it would not.
+"""The topic of the ledger: made so that it keeps decisions, and refused where it would not keep them.
 
-A decision that is lost is a batch that is written twice, or one of which nobody commits the rest. So the topic has
-three replicas where there are three brokers, as the topics of transactions themselves have, and is compacted only: with
-`delete` beside `compact` the last decision of a query that rests for a week would be gone.
+When a decision is lost, a batch is written twice, or stays half committed. So the topic has three replicas where there
+are three brokers, as the topics of transactions themselves have, and is compacted only: with `delete` beside `compact`
+the last decision of a query that rests for a week would be gone.
 """
 
 import logging
@@ -20,18 +20,18 @@ LOGGER: Final = logging.getLogger("pyspark_tidelog")
 REPLICAS: Final = 3
 POLICY: Final = "cleanup.policy"
 COMPACT: Final = "compact"
-# Topics of this name are ours: no `subscribePattern` finds them.
+# Topics whose names begin so are ours: no `subscribePattern` matches them.
 INTERNAL_PREFIX: Final = "__tidelog_"
 CONFIGS: Final = {
     POLICY: COMPACT,
-    "segment.bytes": str(4 << 20),  # what compaction leaves alone is what a new query reads through
+    "segment.bytes": str(4 << 20),  # the active segment is not compacted, and a new query reads all of it
     "min.cleanable.dirty.ratio": "0.1",
     "unclean.leader.election.enable": "false",
 }
 
 
 def make(client: Client, topic: str) -> None:
-    """Create the topic unless it is there."""
+    """Create the ledger topic unless it exists."""
     if client.has_topic(topic):
         return
     replicas = _replicas(client)
@@ -46,7 +46,8 @@ def make(client: Client, topic: str) -> None:
 
 
 def check(client: Client, topic: str) -> None:
-    """Refuse a topic that forgets decisions; say so in the log where it could lose them with a broker."""
+    """Refuse a topic that would delete decisions; log a warning where it has too few replicas to survive a lost
+    disk."""
     policy = _policy(client, topic)
     if policy is not None and policy != COMPACT:
         what = f"the ledger topic {topic} has {POLICY}={policy}: it would forget which batches are committed"
@@ -66,7 +67,7 @@ def _replicas(client: Client) -> int:
 
 
 def _policy(client: Client, topic: str) -> str | None:
-    """None where we may not ask."""
+    """Return the topic's cleanup policy; None where this user may not see it."""
     try:
         found = Admin(client).describe_configs(ResourceType.TOPIC, topic, [POLICY])
     except ClientError as error:

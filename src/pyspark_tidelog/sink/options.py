@@ -1,4 +1,4 @@
-"""The options of a write, and the columns that it takes: those of Spark's own Kafka connector, and what ours adds."""
+"""The options of a write, and the columns that it takes: those of Spark's own Kafka connector, and a few more."""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _TAKE_OVER = """\
 the decision, `<batch>@<run>` as an error names it, that this query goes on after although its number or its \
 checkpoint is another: for a query id that is taken over on purpose. Without effect once that is done"""
 
-# Names of Spark's that reach a sink among its own, and one of the connector's that means nothing to a write.
+# Options of Spark itself that reach a sink among its own, and one of the connector that has no effect on a write.
 _OTHERS: Final = ("checkpointlocation", "queryname", "path", "includeheaders")
 
 SINK_OPTIONS: Final = by_name(
@@ -60,7 +60,7 @@ class SinkOptions:
     cluster: ClusterOptions
     producer: ProducerSettings
     topic: str | None
-    guarantee: Guarantee | None  # None: as the cluster can
+    guarantee: Guarantee | None  # None: exactly-once where the cluster has transactions
     prefix: str
     ledger_topic: str
     accepted_loss: int | None
@@ -70,7 +70,7 @@ class SinkOptions:
     run_id: str | None
     take_over: str
     origin: CheckpointBatch | None  # what `write_exactly_once` has found in the checkpoint
-    checkpoint: str | None  # where a stream's is, if an option says so
+    checkpoint: str | None  # the location of a stream's checkpoint, if an option names it
     query_name: str | None
 
 
@@ -112,7 +112,8 @@ def decode_origin(text: str | None) -> CheckpointBatch | None:
 
 
 def _guarantee(given: Given, producer: ProducerSettings) -> Guarantee | None:
-    """Transactions need an idempotent producer: whoever turned that off has chosen."""
+    """Return the guarantee that was asked for. Transactions need an idempotent producer: a user who turned that off has
+    chosen at-least-once."""
     name = "deliveryGuarantee"
     if name not in given:
         return None if producer.idempotent else Guarantee.AT_LEAST_ONCE
@@ -130,12 +131,13 @@ _TYPES: Final = {
     "partition": ("int",),
     "headers": ("array<struct<key:string,value:binary>>",),
 }
-# What our source reads besides: a copy of a topic need not drop them. A record's offset and time are the new log's.
+# Other columns of our source, which are accepted and ignored, so that a copy of a topic need not drop them: a record
+# gets its offset and time from the new log.
 _NOT_WRITTEN: Final = ("offset", "timestamp", "timestampType", "value_size")
 
 
 def check_schema(schema: "StructType", topic: str | None) -> None:
-    """Before anything is written."""
+    """Refuse a DataFrame whose columns cannot become records, before anything is written."""
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     if "value" not in types:
         raise SinkError(f"there is no column `value` among {', '.join(types) or 'none'}", "", "select or rename one")

@@ -1,10 +1,11 @@
-"""For what nobody comes back to finish: a driver that died between its decision and the end of the transactions, and is
-not started again. A streaming query finishes its last batch by itself when it is; a batch job has no second life.
+"""Finishes the commits of drivers that died between their decision and the end of the transactions, and are not started
+again. A streaming query finishes its last batch by itself when it is started again; a batch job never is.
 
     from pyspark_tidelog.sink.recovery import finish_decided
     finish_decided({"kafka.bootstrap.servers": "localhost:9092"})
 
-It commits what was decided to be committed, and nothing else: harmless while queries run, and safe to repeat.
+`finish_decided` commits the transactions of recorded decisions, and nothing else: harmless while queries run, and safe
+to repeat.
 """
 
 from collections.abc import Mapping
@@ -24,11 +25,12 @@ class Finished(NamedTuple):
     query_id: str
     batch_id: int
     committed: int  # transactions that were open until now
-    lost: int  # that were aborted before, though they were to be committed
+    lost: int  # transactions that were aborted, though they were to be committed
 
 
 def finish_decided(options: Mapping[str, str]) -> list[Finished]:
-    """Of every query and job in the ledger; those of which there was nothing to do are left out."""
+    """Finish the last decision of every query and job in the ledger; return those that had open or lost
+    transactions."""
     found = sink_options(options)
     with found.cluster.connect() as client, told(f"finish what is decided in {found.ledger_topic}"):
         if not client.has_topic(found.ledger_topic):

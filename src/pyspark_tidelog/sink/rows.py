@@ -1,6 +1,6 @@
-"""Rows on their way to topics: gathered to a good size, dealt out by topic, and named by their place when one fails.
+"""Rows on their way to topics: gathered to larger batches, split by topic, and named by task and row in an error.
 
-Columns only: no Python object is made for a row, unless it has to be named in an error.
+All of it works on columns: no Python object is made for a row, unless it has to be named in an error.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
 WRITTEN: Final = ("key", "value", "headers", "partition")
-GATHER_BYTES: Final = 1 << 20  # full batches for a few partitions; more would be copied for little
+GATHER_BYTES: Final = 1 << 20  # enough to fill the batches of a few partitions; gathering more gains little
 _LENGTHS: Final = ("key", "value")
 
 
 class TopicRows(NamedTuple):
-    """Rows of one topic. `numbers`: which rows of the task they are (a pyarrow array), None for `first` and on."""
+    """Rows of one topic. `numbers`: a pyarrow array with the number of each row in the task; None where they are
+    numbered from `first` on."""
 
     topic: str
     batch: "pa.RecordBatch"
@@ -26,7 +27,7 @@ class TopicRows(NamedTuple):
 
 
 def gathered(batches: Iterable["pa.RecordBatch"], limit_bytes: int = GATHER_BYTES) -> Iterator["pa.RecordBatch"]:
-    """Spark cuts batches by rows; small ones are put together."""
+    """Join batches until they have `limit_bytes`: Spark limits a batch by rows, so its batches may be small."""
     waiting: list[Any] = []
     size_bytes = 0
     for batch in batches:
@@ -49,7 +50,8 @@ def _one(batches: list[Any]) -> "pa.RecordBatch":
 
 
 def by_topic(batch: "pa.RecordBatch", topic: str | None, task: int, first: int) -> Iterator[TopicRows]:
-    """`topic`: the option, which wins. `first`: the number of the batch's first row in the task."""
+    """Split a batch by topic. `topic`: the option, which wins over the column. `first`: the number of the batch's first
+    row in the task."""
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
     rows = batch.select([name for name in batch.schema.names if name in WRITTEN])
@@ -71,7 +73,7 @@ def by_topic(batch: "pa.RecordBatch", topic: str | None, task: int, first: int) 
 
 
 def place(task: int, row: int, topic: str | None = None) -> str:
-    """Where a row is, for whoever has to find it."""
+    """Return the words that tell a user which row is meant."""
     return f"task {task}, row {row}" + ("" if topic is None else f", topic {topic}")
 
 
@@ -80,7 +82,7 @@ def number_of(rows: TopicRows, index: int) -> int:
 
 
 def largest(rows: TopicRows, indexes: Any) -> tuple[int, int]:
-    """Of the rows with these indexes, the index of the largest and its size in bytes (without headers)."""
+    """Return the index of the largest of the rows with these indexes, and its size in bytes (without headers)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -94,7 +96,7 @@ def largest(rows: TopicRows, indexes: Any) -> tuple[int, int]:
 
 
 def refusal(rows: TopicRows, indexes: Any, said: str, step: str, *, is_too_large: bool, task: int) -> TidelogError:
-    """What the user gets to read about rows that were not written."""
+    """Return the error about rows that were not written. `said`: what the broker says of them."""
     if is_too_large:
         index, size_bytes = largest(rows, indexes)
         number = number_of(rows, index)

@@ -1,7 +1,7 @@
-"""`spark.speculation`, which exactly-once writes refuse: a second attempt of a task that runs beside the first.
+"""Refuses `spark.speculation` for exactly-once writes: with it, a second attempt of a task runs beside the first.
 
-Spark asks which of the two may commit only when both have written. The other's transaction would stay open, with
-readers waiting for its end; and if it began late, it might end one of a batch that comes after.
+Spark decides which attempt counts only when both have written. The other attempt's transaction would stay open, with
+readers waiting for its end; and if that attempt began late, it might end a transaction of a later batch.
 
 A worker is not told Spark's settings. But Spark hands the settings of a session to every task of its jobs, as
 properties of the job, and a session begins with all settings of the application.

@@ -1,4 +1,4 @@
-"""The streaming sink. Spark makes one of these a batch, on the driver, for the tasks, and another for the commit.
+"""The streaming sink. For each batch Spark makes one writer on the driver for the tasks, and another for the commit.
 
 Neither is told which query or batch it works for: the tasks read that from the properties of their job, and tell the
 driver in their commit messages.
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql.datasource import WriterCommitMessage
 
-QUERY_ID: Final = "sql.streaming.queryId"  # of the checkpoint: the same over restarts
+QUERY_ID: Final = "sql.streaming.queryId"  # the id in the checkpoint, the same over restarts
 BATCH_ID: Final = "streaming.sql.batchId"
-CHECKPOINTS: Final = "spark.sql.streaming.checkpointLocation"  # of queries that have a name, and no option for it
-RUN_ID: Final = "spark.jobGroup.id"  # Spark groups a query's jobs by its run id, new with each start
+CHECKPOINTS: Final = "spark.sql.streaming.checkpointLocation"  # the directory for queries with a name and no option
+RUN_ID: Final = "spark.jobGroup.id"  # Spark groups a query's jobs by its run id, which is new with each start
 
 
 class StreamWriter(PartOfCommand, DataSourceStreamArrowWriter):
@@ -49,6 +49,7 @@ class StreamWriter(PartOfCommand, DataSourceStreamArrowWriter):
 
 
 def stream_scope() -> Scope:
+    """Return the query, run, batch and attempt of the current task, from the properties of its job."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -65,7 +66,8 @@ def stream_scope() -> Scope:
 
 
 def named_checkpoint(query_name: str | None) -> str:
-    """Where Spark puts the checkpoint of a query that has a name, and no option that says where."""
+    """Return the path at which Spark puts the checkpoint of a query that has a name, but no option checkpointLocation;
+    "" where the session has no directory for those."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -3,10 +3,10 @@
     <prefix>-<query>[.<name>]-<digest>-driver
     <prefix>-<query>[.<name>]-<digest>-<run>-<batch mod 2>-<task>[-<task attempt>]
 
-The names are there for people and for ACLs. The digest, of prefix, query and name, is what tells writers apart: of
-`orders` and `orders-eu`, the one is the beginning of the other, and what is not fit for an id looks the same in it.
-The form is a promise between versions: a restarted query looks for what the last run left. Ids without a digest are of
-the version before; they are looked for by their whole form.
+The names are there for people and for ACLs. The digest of prefix, query and name tells writers apart: the name "orders"
+is the beginning of "orders-eu", and all characters that an id may not have look the same in it. The form must stay the
+same between versions, because a restarted query looks for the transactions that the last run left. Ids without a digest
+come from the previous version; the patterns here match them as a whole.
 """
 
 import hashlib
@@ -33,18 +33,19 @@ class TransactionalIds(NamedTuple):
         return f"{self._start}{DRIVER}"
 
     def task(self, run_id: str, batch_id: int, partition: int, task_attempt_id: int | None = None) -> str:
-        """Even and odd batches take turns (see `two_phase`), so that a run has two ids a partition. One with the id of
-        an attempt is for a task that finds its partition's id in use."""
+        """Return the id of a task. A run has two ids for each partition, which even and odd batches use in turn (see
+        `two_phase`). An id with `task_attempt_id` is for a task that finds its partition's id in use."""
         suffix = "" if task_attempt_id is None else f"-{task_attempt_id}"
         return f"{self._start}{short_run(run_id)}-{batch_id % 2}-{partition}{suffix}"
 
     @property
     def pattern(self) -> str:
-        """What a broker looks for (RE2): the ids of tasks of this version and of the one before."""
+        """The regular expression (RE2) by which a broker finds the ids of this writer's tasks, of this version and the
+        previous one."""
         return f"^(?:{self._tasks}|{self._former_tasks})$"
 
     def run_of(self, transactional_id: str) -> str | None:
-        """The run, shortened, whose task has the id; None where it is no task of ours."""
+        """Return the run, shortened, whose task has the id; None where the id is not of a task of this writer."""
         found = re.fullmatch(self._tasks, transactional_id) or re.fullmatch(self._former_tasks, transactional_id)
         return None if found is None else found[1]
 
@@ -53,7 +54,7 @@ class TransactionalIds(NamedTuple):
         return encode_key(self.prefix, self.query_id, self.name)
 
     def __str__(self) -> str:
-        """As people call it."""
+        """Return the writer's name as errors and logs show it."""
         return f"{self.query_id}.{self.name}" if self.name else self.query_id
 
     @property
@@ -66,7 +67,7 @@ class TransactionalIds(NamedTuple):
     def _tasks(self) -> str:
         return re.escape(self._start) + _TASK
 
-    # The version before
+    # The ids and keys of the previous version
 
     @property
     def former_ledger_key(self) -> bytes:
@@ -77,7 +78,7 @@ class TransactionalIds(NamedTuple):
         return f"{self.prefix}-{clean_id(str(self))}-{DRIVER}"
 
     def is_ours(self, former: Decision) -> bool:
-        """Whether a decision under the former key, which does not name the prefix, is of this writer."""
+        """Tell whether a decision under the former key, which does not name the prefix, is of this writer."""
         pattern = re.compile(self._former_tasks)
         return all(pattern.fullmatch(each.transactional_id) for each in former.transactions)
 
@@ -87,5 +88,5 @@ class TransactionalIds(NamedTuple):
 
 
 def clean_id(name: str) -> str:
-    """Fit for a transactional id, and for the regular expression that finds it."""
+    """Replace every character that is not fit for a transactional id, and for the regular expression that finds it."""
     return _NOT_IN_IDS.sub("_", name)

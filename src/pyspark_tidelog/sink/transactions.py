@@ -1,4 +1,4 @@
-"""The world of `two_phase`: the ledger topic, and the coordinators that know the transactions of a query."""
+"""The `World` of `two_phase` in a real cluster: the ledger topic, and the coordinators of a query's transactions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -17,14 +17,14 @@ from tidelog.client.producer.transaction_calls import end_together
 from tidelog.model.errors import ErrorCode
 
 OPEN: Final = "Ongoing"
-COMMITTED: Final = ("PrepareCommit", "CompleteCommit")  # prepared is decided: its markers are being written
-FENCED_SOON: Final = "PrepareEpochFence"  # open, and somebody else is about to have the id
+COMMITTED: Final = ("PrepareCommit", "CompleteCommit")  # a prepared commit is final: its markers are being written
+FENCED_SOON: Final = "PrepareEpochFence"  # still open, while another producer is initializing the id
 PAUSE_MS: Final = 100
 GONE_PATIENCE_MS: Final = 2_000
 
 _NOT_THERE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
-# That a transaction was ended before, or by somebody else: how, its coordinator is asked then.
+# Errors that say that a transaction has ended already; its coordinator is then asked whether it was committed.
 _ENDED: Final = (
     ErrorCode.PRODUCER_FENCED,
     ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -36,7 +36,7 @@ _ENDED: Final = (
 
 class QueryTransactions:
     def __init__(self, client: Client, ids: TransactionalIds, ledger_topic: str, *, may_be_former: bool = True) -> None:
-        """`may_be_former`: as of a `Ledger`."""
+        """`may_be_former`: as of `Ledger`."""
         self._admin = Admin(client)
         self._ids = ids
         self._ledger = Ledger(client, ledger_topic, ids, may_be_former=may_be_former)
@@ -72,7 +72,8 @@ class QueryTransactions:
         self._end(list(transactions), commit=False)
 
     def open_transactions(self, run_id: str | None = None) -> list[Transaction]:
-        """An old broker takes no pattern: then all that are open are looked at here."""
+        """Return the open transactions of the query, of one run or of all. An old broker knows no pattern: then all
+        open transactions of the cluster are listed, and chosen here."""
         try:
             found = self._admin.list_transactions([OPEN], pattern=self._ids.pattern)
         except UnsupportedByBroker:
@@ -87,7 +88,8 @@ class QueryTransactions:
         ]
 
     def gone(self, topic_ids_before: Mapping[str, str]) -> list[str]:
-        """One that is missing is waited for a little: a broker that has just started does not know every topic yet."""
+        """Return the topics that are not there any more under these ids. A missing topic is waited for a little: a
+        broker that has just started does not know every topic yet."""
         client = self._admin.client
         give_up_ms = client.now_ms() + GONE_PATIENCE_MS
         while True:
@@ -100,14 +102,14 @@ class QueryTransactions:
             client.pause(PAUSE_MS)
 
     def _end(self, listed: Sequence[Transaction], *, commit: bool) -> list[Transaction]:
-        """Those that had ended already, one way or the other."""
+        """Commit or abort the transactions; return those that had ended before, whether committed or aborted."""
         identities = {each.transactional_id: Identity(each.producer_id, each.producer_epoch) for each in listed}
         ended = end_together(self._admin.client, self._admin.transactions, identities, commit=commit)
         left = [each for each in listed if each.transactional_id not in ended]
         return [each for each in left if not self._end_one(each, commit=commit)]
 
     def _end_one(self, each: Transaction, *, commit: bool) -> bool:
-        """Tried again as long as that helps. False: it has ended already."""
+        """End a transaction, with the client's retries; return False where it had ended before."""
         try:
             self._admin.end_transaction(*each, commit=commit)
         except ClientError as error:
@@ -118,7 +120,7 @@ class QueryTransactions:
 
 
 def is_in_use(admin: Admin, transactional_id: str) -> bool:
-    """Whether the id has a transaction open, which to initialize the id would abort."""
+    """Tell whether the id has an open transaction, which would be aborted if the id were initialized."""
     found = admin.describe_transactions([transactional_id])[transactional_id]
     if not isinstance(found, ClientError):
         return found.state in (OPEN, FENCED_SOON)

@@ -1,4 +1,5 @@
-"""How a batch becomes visible once, whatever dies on the way. Pure: decisions in, steps out; `transactions` does them.
+"""How a batch becomes visible exactly once, whatever dies on the way. Pure: decisions in, steps out; `transactions`
+carries the steps out.
 
 Each task writes in a transaction of its own and leaves it open. The driver's commit is
 
@@ -6,20 +7,21 @@ Each task writes in a transaction of its own and leaves it open. The driver's co
           -> record the decision -> commit every transaction -> abort the strays
 
 and the one moment that counts is `record`: before it the batch is not decided, and its transactions can only be
-aborted; after it they can only be committed, by whoever comes along. The ledger takes a record only from the last
-driver that fenced, so between reading and recording nobody else has decided.
+aborted; after it they can only be committed, by whichever driver comes next. The ledger takes a record only from the
+last driver that fenced, so no other driver has decided between reading and recording.
 
-What the last decision means for the batch is in `decisions`. A replay records it again under its own run: the run that
-made it is replaced by that, and is told so at its next commit. What is refused is aborted, never dropped.
+What the last decision means for the batch is in `decisions`. A replay records the decision again under its own run: the
+run that made it is thereby replaced, and is told so at its next commit. The transactions of a refused batch are
+aborted, and the caller gets an error.
 
-What makes it safe with two drivers of one query (one of them believed dead) is that transactional ids are of a *run*,
-and of even or odd batches: nobody begins a transaction under an id whose open transaction another may have decided to
-commit, and those of the last decision stand as it left them until the next is made. Two drivers may write the same
-batch; the first to record wins, and the other aborts its own.
+Two drivers of one query (one of them believed dead) are safe because transactional ids belong to a *run*, and to even
+or odd batches: nobody begins a transaction under an id whose open transaction another driver may have decided to
+commit, and the ids of the last decision are not used again until the next decision is made. Two drivers may write the
+same batch; the first to record wins, and the other aborts its own transactions.
 
 Strays are open transactions of the query that no decision names: tasks that were killed, runs that died. They are
 listed before our record, when nobody can have begun the next batch, and aborted after it, by producer id and epoch: so
-what another driver begins in between is not among them.
+a transaction that another driver begins in between is not among them.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -37,7 +39,7 @@ class Standing(Enum):
 
 
 class Step(NamedTuple):
-    """`what` is one of the names below; `decision` or `transactions` say of which."""
+    """One step of a commit or abort: `what` is one of the names below, done to the `decision` or the `transactions`."""
 
     what: str
     decision: Decision | None = None
@@ -45,21 +47,21 @@ class Step(NamedTuple):
     relation: Relation | None = None
 
 
-CHECK_LEDGER = "check the ledger"  # that its topic is fit to keep decisions
+CHECK_LEDGER = "check the ledger"  # refuse a ledger topic that would not keep decisions
 FINISH = "finish"  # commit every transaction of an older decision, as far as the coordinator still knows it
-REQUIRE = "require"  # each of the transactions is open
-LIST_STRAYS = "list strays"  # all but these
+REQUIRE = "require"  # refuse the batch unless each of the transactions is open
+LIST_STRAYS = "list strays"  # list the open transactions of the query other than these
 RECORD = "record"
 COMMIT = "commit"
 ABORT = "abort"
 ABORT_STRAYS = "abort strays"
-SETTLE = "settle"  # commit what can be of a decision that is not ours to answer for
+SETTLE = "settle"  # commit the last decision before a refusal; what of it is lost is no error of this batch
 REFUSE = "refuse"
 LEDGER_LOST = "ledger lost"
 
 
 def decide(last: Decision | None, batch: Batch) -> list[Step]:
-    """What is to be done when Spark says commit."""
+    """Return the steps to take when Spark calls commit."""
     found = relation(last, batch)
     if found is Relation.NEXT:
         return _next(last, batch)
@@ -67,7 +69,7 @@ def decide(last: Decision | None, batch: Batch) -> list[Step]:
     if found is Relation.OWN:
         return [Step(COMMIT, last)]
     if found is Relation.REPLAY:
-        strays = Step(LIST_STRAYS, transactions=last.transactions)  # what this run has written is among them
+        strays = Step(LIST_STRAYS, transactions=last.transactions)  # the replay's own transactions are among them
         record = Step(RECORD, adopted(last, batch))
         return [Step(CHECK_LEDGER), strays, Step(COMMIT, last), record, Step(ABORT_STRAYS)]
     ours = tuple(each for each in batch.transactions if each not in last.transactions)
@@ -80,7 +82,7 @@ def _next(last: Decision | None, batch: Batch) -> list[Step]:
     decision = new_decision(last, batch)
     steps = [Step(REQUIRE, transactions=batch.transactions)]
     is_first_of_run = last is None or last.run_id != batch.run_id
-    if last is not None:  # of the same run, too: its commit may have failed, and whoever called it may have gone on
+    if last is not None:  # even of the same run: its commit may have failed, and the caller may have gone on
         steps.insert(0, Step(FINISH, last))
     if is_first_of_run:
         steps.insert(0, Step(CHECK_LEDGER))
@@ -91,13 +93,15 @@ def _next(last: Decision | None, batch: Batch) -> list[Step]:
 
 
 def withdraw(last: Decision | None) -> list[Step]:
-    """What is to be done when Spark says abort: it says so after a commit that failed half-way, too. Tasks that were
-    killed have handed nothing over, so all is aborted that the run has open and that is not decided."""
+    """Return the steps to take when Spark calls abort, which it also does after a commit that failed half-way. Tasks
+    that were killed have told the driver nothing, so every open transaction of the run is aborted that no decision
+    names."""
     return [Step(LIST_STRAYS, transactions=() if last is None else last.transactions), Step(ABORT_STRAYS)]
 
 
 class NotOpen(Exception):
-    """Before the decision: nothing is visible, and the batch can be written again."""
+    """Some transactions of the batch have ended before the decision: nothing is visible, and the batch can be written
+    again."""
 
     def __init__(self, batch_id: int, transactions: Sequence[Transaction]) -> None:
         super().__init__(batch_id, tuple(transactions))
@@ -105,7 +109,7 @@ class NotOpen(Exception):
 
 
 class Lost(Exception):
-    """After the decision: part of the batch was aborted though it was to be committed."""
+    """Some transactions of a decided batch were aborted: the rows of those are lost, the rows of the others visible."""
 
     def __init__(self, decision: Decision, transactions: Sequence[Transaction]) -> None:
         super().__init__(decision, tuple(transactions))
@@ -113,7 +117,7 @@ class Lost(Exception):
 
 
 class TopicGone(Exception):
-    """A topic that the batch was written to was deleted since, and made anew or not: its rows went with it."""
+    """A topic that the batch was written to was deleted, and perhaps made anew: the rows are gone with it."""
 
     def __init__(self, batch_id: int, topics: Sequence[str], *, is_decided: bool) -> None:
         super().__init__(batch_id, tuple(topics))
@@ -121,7 +125,7 @@ class TopicGone(Exception):
 
 
 class Refused(Exception):
-    """The batch is not the one that can come after the last decision."""
+    """The batch cannot come after the last decision of its query; `why` says how the two relate."""
 
     def __init__(self, why: Relation, last: Decision, batch: Batch) -> None:
         super().__init__(why, last, batch)
@@ -129,22 +133,22 @@ class Refused(Exception):
 
 
 class LedgerLost(Exception):
-    """A task has seen the batch in the ledger, and now it is not there."""
+    """A task has seen the batch in the ledger, and the driver does not find it there."""
 
 
 class World(Protocol):
     """The ledger of one query, and the coordinators of its transactions."""
 
     def fence(self) -> None:
-        """From now on no other driver's record is taken."""
+        """Have the ledger take no record of any other driver from now on."""
 
     def last_decision(self) -> Decision | None: ...
 
     def check_ledger(self) -> None:
-        """Refuse a topic that would not keep what is recorded in it."""
+        """Refuse a ledger topic that would not keep the decisions in it."""
 
     def record(self, decision: Decision) -> None:
-        """Durable when it returns. Refused if another driver has fenced since."""
+        """Write the decision to the ledger, durably; an error if another driver has fenced since `fence`."""
 
     def standings(self, transactions: Iterable[Transaction]) -> dict[Transaction, Standing]: ...
 
@@ -152,20 +156,20 @@ class World(Protocol):
         """Commit each transaction; return the state each one is in afterwards. Safe to repeat."""
 
     def abort(self, transactions: Iterable[Transaction]) -> None:
-        """Abort those that are still open under that producer id and epoch."""
+        """Abort the transactions that are still open under their producer id and epoch."""
 
     def open_transactions(self, run_id: str | None = None) -> list[Transaction]:
-        """The open transactions of the query, of one run or of all."""
+        """Return the open transactions of the query, of one run or of all."""
 
     def gone(self, topic_ids: Mapping[str, str]) -> list[str]:
-        """The topics that are not there any more under these ids."""
+        """Return the topics that are not there any more under these ids."""
 
 
 Running = Generator[Step, None, None]
 
 
 def commit(world: World, batch: Batch) -> Running:
-    """Yields each step before it is done: whoever drives it may stop there for good, as a crash does."""
+    """Commit a batch. Each step is yielded before it is done: a test may stop there for good, as a crash does."""
     yield from _run(world, batch, is_commit=True)
 
 
@@ -229,13 +233,14 @@ def _require(world: World, batch: Batch) -> None:
 
 
 def _commit(world: World, batch: Batch, decision: Decision, *, is_older: bool) -> None:
-    """All that can be, before the rest is lamented. A coordinator forgets a transactional id days after its last
-    transaction: of an older batch that is no news, of one that is replayed nobody could tell how it ended. What became
-    of the topics of an older batch is not asked either: Spark has taken note of it before."""
+    """Commit every transaction of a decision that can be committed, and only then raise `Lost` for the others. A
+    coordinator forgets a transactional id days after its last transaction. That is fine for an older batch; for a
+    replayed one, nobody could tell how the transaction ended. The topics of an older batch are not checked either:
+    Spark has noted that batch as done."""
     fine = (Standing.COMMITTED, Standing.FORGOTTEN) if is_older else (Standing.COMMITTED,)
     to_commit: Sequence[Transaction] = decision.transactions
     standings: dict[Transaction, Standing] = {}
-    if is_older:  # mostly all of it is committed, which one request tells
+    if is_older:  # mostly all transactions are committed, which one request tells
         standings = world.standings(decision.transactions)
         to_commit = [each for each in decision.transactions if standings[each] is Standing.OPEN]
     standings |= world.commit(to_commit)

@@ -1,4 +1,4 @@
-"""Output mode update, which Spark refuses for a sink in Python: its writer for such sinks knows append and complete.
+"""Output mode update, which Spark refuses for a sink in Python: for those it knows only append and complete.
 
     start_updates(counts.writeStream.queryName("counts").option("checkpointLocation", ...), options)
 
@@ -6,8 +6,8 @@ is what `counts.writeStream.format("tidelog").outputMode("update").options(...).
 handed over by `foreachBatch` and written by `write_exactly_once`, so the guarantee is the sink's. Trigger, query name
 and checkpoint are those of the writer.
 
-Spark gives a query of `foreachBatch` a temporary checkpoint where none is named. A sink that forgot everything at each
-restart would not be exactly-once, so a missing checkpoint is refused here, as Spark does for other sinks.
+Spark gives a query of `foreachBatch` a temporary checkpoint where none is named. A query that forgot its position at
+each restart would not be exactly-once, so a missing checkpoint is refused here, as Spark does for other sinks.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def start_updates(
     given = {name: text for name, text in options.items() if name.lower() != CHECKPOINT.lower()}
     checkpoints = [text for name, text in options.items() if name.lower() == CHECKPOINT.lower()]
     found = sink_options(given)
-    frame = getattr(writer, "_df", None)  # of Spark Connect's writer nobody can ask
+    frame = getattr(writer, "_df", None)  # a writer of Spark Connect does not have it
     if frame is not None:
         check_schema(frame.schema, found.topic)
     if checkpoints:
@@ -53,7 +53,7 @@ def start_updates(
     return writer.outputMode(MODE).foreachBatch(write).start()
 
 
-# Functions that Spark Connect pickles: they hold nothing but settings.
+# Spark Connect pickles the functions below: they hold nothing but settings.
 
 
 def _exactly_once(
@@ -73,15 +73,15 @@ def _at_least_once(options: dict[str, str]) -> Callable[["DataFrame", int], None
 
 
 def _remote_checkpoint(writer: Any) -> str | None:
-    """By it a replay is told from another batch of its number. Spark tells it in `foreachBatch`, except through Spark
-    Connect."""
+    """Return the checkpoint location that a writer of Spark Connect has: it tells a replay from another batch of the
+    same number. Without Spark Connect, `foreachBatch` finds it by itself."""
     named = {name.lower(): str(text) for name, text in writer._write_proto.options.items()}
     return named.get(CHECKPOINT.lower())
 
 
 def _has_checkpoint(writer: Any, *, is_remote: bool) -> bool:
-    """Whether the writer, or the session for all of its queries, has one. Spark's writer keeps its options to itself,
-    so they are read from its private field."""
+    """Tell whether the writer, or the session for all of its queries, has a checkpoint location. Spark's writer does
+    not show its options, so they are read from its private field."""
     if is_remote:
         session, names = writer._session, list(writer._write_proto.options)
     else:

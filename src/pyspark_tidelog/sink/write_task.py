@@ -1,6 +1,7 @@
-"""What a task of a write does: its rows to their topics, in a transaction that it leaves open for the driver to end.
+"""A task of a write: it sends its rows to their topics, in a transaction that it leaves open for the driver to end.
 
-A task that fails aborts what it wrote; one that is killed can not, and the driver finds it among the strays.
+A task that fails aborts its transaction; one that is killed cannot, and the driver finds its transaction among the
+strays.
 """
 
 import contextlib
@@ -39,7 +40,7 @@ _TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARG
 
 
 class Scope(NamedTuple):
-    """Whose rows these are."""
+    """The query, run, batch, task and attempt that rows belong to."""
 
     query_id: str
     run_id: str
@@ -47,26 +48,27 @@ class Scope(NamedTuple):
     task: int
     task_attempt_id: int = 0  # no other attempt of any task of this driver has it
     name: str = ""  # tells several writes of one batch apart
-    is_retry: bool = False  # an attempt before it has failed, in the same try of the stage
+    is_retry: bool = False  # an attempt before this one has failed, in the same try of the stage
 
 
 @dataclass(slots=True)
 class Written(WriterCommitMessage):
-    """What a task tells the driver."""
+    """The message of a task to the driver: what it has written, and in which transaction."""
 
     scope: Scope
     guarantee: Guarantee
     rows: int = 0
-    transaction: Transaction | None = None  # None: it has no rows, or they are written for good already
+    transaction: Transaction | None = None  # None: there were no rows, or they are written for good already
     is_skipped: bool = False  # the ledger has the batch already
     is_two_phase: bool = False  # the transaction stays open until somebody ends it
     is_repeated: bool = False  # another attempt has left a transaction open, or still writes
-    topic_ids: dict[str, str] = field(default_factory=dict)  # of the topics that have rows
-    checkpoint: str = ""  # where the settings of the session say that it is
+    topic_ids: dict[str, str] = field(default_factory=dict)  # ids of the topics that have rows
+    checkpoint: str = ""  # the query's checkpoint location, where the settings of the session give it
 
 
 def write_rows(options: SinkOptions, scope: Scope, batches: Iterable["pa.RecordBatch"]) -> Written:
-    """Errors are ours, with the row's place where it is known."""
+    """Write the rows of a task with the guarantee that the options ask for, or the best that the cluster offers. Errors
+    name the topic and the row where they are known."""
     keep_what_is_imported()
     doing = f"write in task {scope.task} of batch {scope.batch_id}"
     try:
@@ -106,7 +108,7 @@ def _exactly_once(client: Client, options: SinkOptions, scope: Scope, batches: I
         return told
     transactional_id = ids.task(scope.run_id, scope.batch_id, scope.task)
     if is_in_use(Admin(client), transactional_id):
-        # An attempt of this run was here, and may have handed over: to initialize the id would abort its transaction.
+        # Another attempt of this run uses the id, and may be done: to initialize the id would abort its transaction.
         transactional_id = ids.task(scope.run_id, scope.batch_id, scope.task, scope.task_attempt_id)
         told.is_repeated = True
     producer = begun(client, options, transactional_id, **_how(options))
@@ -142,13 +144,13 @@ def _aborting(producer: TransactionalProducer) -> Iterator[None]:
         yield
     except BaseException:
         if producer.in_transaction:
-            with contextlib.suppress(ClientError):  # the reason is the one to be told
+            with contextlib.suppress(ClientError):  # the user is to see the first error, not that of the abort
                 producer.abort_transaction()
         raise
 
 
 class _Rows:
-    """Counts rows, so that one that fails can be named."""
+    """The rows of a task on their way to the producer, counted, so that an error can name the row."""
 
     def __init__(self, producer: Producer, topic: str | None, task: int) -> None:
         self._producer = producer
@@ -178,7 +180,7 @@ class _Rows:
             raise
 
     def check_topics(self) -> None:
-        """That no topic was made anew while rows were written to it: those that came before are gone."""
+        """Refuse to go on if a topic was made anew while rows were written to it: the rows before that are gone."""
         anew = made_anew(self.topic_ids, known_ids(self._producer.client, self.topic_ids))
         if anew:
             what = f"topic {anew[0]} was deleted and made anew while task {self._task} wrote to it"

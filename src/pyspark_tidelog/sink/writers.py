@@ -1,4 +1,4 @@
-"""Where the data source gets its writers from; options and schema are checked here, before anything runs."""
+"""Makes the writers of the data source. Options and schema are checked here, before anything runs."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -22,7 +22,8 @@ def batch_writer(options: Mapping[str, str], schema: "StructType", overwrite: bo
 
 
 def stream_writer(options: Mapping[str, str], schema: "StructType", _overwrite: bool) -> "DataSourceStreamArrowWriter":
-    """`_overwrite` is output mode complete: every batch has all rows, and the last value of a key is the one."""
+    """Return the writer of a stream. `_overwrite` stands for output mode complete: every batch has all rows, and the
+    last value of a key counts."""
     from pyspark_tidelog.sink.stream_writer import StreamWriter
 
     found = sink_options(options)

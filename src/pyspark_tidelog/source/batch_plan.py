@@ -1,7 +1,7 @@
-"""What a batch read comes to: a range for each partition, within what the logs have, cut into tasks.
+"""The plan of a batch read: a range of offsets for each partition, within what the logs have, split into tasks.
 
 Everything is decided at planning, so that the same query gives the same rows however often a task is tried again.
-Offsets that a user names are checked against the logs here: to say "offset 7 of t-0 is gone" takes no task.
+Offsets that a user names are checked against the logs here: "offset 7 of t-0 is gone" is said before any task runs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,8 @@ from tidelog.model.ids import TopicPartition
 
 
 def batch_tasks(options: SourceOptions, view: ClusterView, predicates: Sequence[object] = ()) -> list[FetchTask]:
-    """`predicates`: Spark's filters, for what need not be read."""
+    """Return the tasks of a batch read. `predicates`: Spark's filters, by which offsets are left out that cannot
+    match."""
     found = view.find_all(options.subscription)
     ranges = _asked_for(options, view, found.topic_partitions)
     if isinstance(options.starting, ByPartition) or isinstance(options.ending, ByPartition):
@@ -51,7 +52,7 @@ def _asked_for(
 
 
 def _within(ranges: Sequence[OffsetRange], first: Offsets, latest: Offsets, *, fails: bool) -> list[OffsetRange]:
-    """Cut to what is there; what is not, and was asked for, is reported."""
+    """Cut the ranges to the offsets that the logs have; offsets that were asked for and are gone are reported."""
     losses, found = [], []
     for topic_partition, start, end in ranges:
         low, high = first.get(topic_partition, start), latest.get(topic_partition, end)
@@ -71,7 +72,8 @@ def _check_order(options: SourceOptions, ranges: Iterable[OffsetRange]) -> None:
 
 
 def _not_before(view: ClusterView, ranges: list[OffsetRange], time_ms: int | None) -> list[OffsetRange]:
-    """Without what is older than a time. (Nothing can be said of what is younger: `filters` says why.)"""
+    """Leave out the offsets before the first record that is not older than a time. (There is no such function for
+    records that are too young: `filters` says why.)"""
     if time_ms is None:
         return ranges
     found = view.at_times({each.topic_partition: max(time_ms, 0) for each in ranges})

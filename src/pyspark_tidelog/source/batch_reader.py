@@ -1,5 +1,5 @@
-"""Spark's reader of a batch. `partitions` runs in a planning worker, once; `read` in the tasks' workers, from a copy of
-the reader that came by pickle.
+"""Spark's reader of a batch. `partitions` runs once, in a planning worker; `read` runs in the workers of the tasks, on
+a pickled copy of the reader.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ class BatchReader(PartOfCommand, DataSourceReader):
         self._predicates: tuple[object, ...] = ()
 
     def partitions(self) -> Sequence[InputPartition]:
-        """One or more for each partition of a topic that has something to read."""
+        """Return one or more tasks for each partition of a topic that has something to read."""
         with message_first("plan the read"), without_collections():
             view = ClusterView(self._options.cluster, read_committed=self._options.fetch.read_committed)
             try:
@@ -35,10 +35,12 @@ class BatchReader(PartOfCommand, DataSourceReader):
 
 
 class FilteringBatchReader(BatchReader):
-    """Only where push-down is switched on: Spark refuses the others that override `pushFilters`."""
+    """A reader that takes Spark's filters. It is only used where push-down is switched on: otherwise Spark refuses a
+    reader that overrides `pushFilters`."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """All of them come back: they only narrow what is read, and Spark applies them to the rows."""
+        """Keep the filters for the plan, and return them all: they only narrow what is read, so Spark must still apply
+        them to the rows."""
         self._predicates = tuple(filters)
         return filters
 

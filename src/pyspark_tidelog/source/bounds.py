@@ -1,7 +1,7 @@
-"""From what a user says (earliest, a time, an offset for each partition) to offsets.
+"""Turns what a user says (earliest, a time, an offset for each partition) into offsets.
 
-Times go by the log's order, as everywhere in Kafka: a time stands for the first record that is not older. Where records
-are out of order, some that are older may follow it.
+A time stands for the first record in the log that is not older, as everywhere in Kafka. Where the times of records are
+out of order, older records may follow that one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from tidelog.model.ids import TopicPartition
 
 
 def starting(view: ClusterView, spec: OffsetSpec, topic_partitions: Iterable[TopicPartition]) -> Offsets:
-    """Partitions that are gone by now are left out."""
+    """Return the offset at which each partition starts; partitions that are gone are left out."""
     topic_partitions = list(topic_partitions)
     if isinstance(spec, ByTime):
         found = view.at_times(spec.of(topic_partitions))
@@ -24,7 +24,7 @@ def starting(view: ClusterView, spec: OffsetSpec, topic_partitions: Iterable[Top
 
 
 def ending(view: ClusterView, spec: OffsetSpec, topic_partitions: Iterable[TopicPartition]) -> Offsets:
-    """Exclusive. A time after the last record is the end of the log."""
+    """Return the offset at which each partition ends, exclusive. A time after the last record is the end of the log."""
     topic_partitions = list(topic_partitions)
     if isinstance(spec, ByTime):
         return _or_latest(view, view.at_times(spec.of(topic_partitions)))

@@ -85,7 +85,7 @@ SOURCE_OPTIONS: Final = by_name(
             "both",
             "accepted without effect: to ask for the partitions anew costs milliseconds",
         ),
-        # Ours
+        # Options that Spark's Kafka connector does not have
         ("maxTimePerTrigger", "", "stream", _MAX_TIME),
         ("columns", "", "both", _COLUMNS),
         ("commitOffsetsToGroup", "", "stream", _COMMIT_OFFSETS_TO_GROUP),

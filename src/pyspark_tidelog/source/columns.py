@@ -1,10 +1,10 @@
-"""From decoded positions to Arrow columns: only those that were asked for, and each copied once.
+"""Makes Arrow columns of decoded positions: only the columns that were asked for, and each copied once.
 
-The kernels leave `[k0, k1, v0, v1]*`, which is a valid Arrow offsets buffer over the fetched bytes: element 4i is the
-key of row i and 4i + 2 its value. A `take` of every fourth element makes a column that stands on its own. Columns that
-are the same in every row, and the indexes to take, are made once a process and sliced.
+The decoding kernels leave the positions `[k0, k1, v0, v1]*`, which is a valid Arrow offsets buffer over the fetched
+bytes: element 4i is the key of row i and 4i + 2 its value. A `take` of every fourth element makes a column that stands
+on its own. Columns that are the same in every row, and the indexes to take, are made once a process and sliced.
 
-A record batch holds about 2 MB of keys and values: larger ones than a socket's buffer make Spark and the reader take
+A record batch holds about 2 MB of keys and values: batches larger than a socket's buffer make Spark and the reader take
 turns instead of working at the same time.
 """
 
@@ -21,13 +21,13 @@ from pyspark_tidelog.source.schema import arrow_schema
 from tidelog.records.kernels_decode import Columns, decode_headers
 
 BATCH_BYTES: Final = 2 << 20
-BATCH_ROWS: Final = 1 << 16  # where records are tiny: the constants and indexes below are this long
+BATCH_ROWS: Final = 1 << 16  # the limit where records are tiny; the constants and indexes below are this long
 _KEY: Final = 0
 _VALUE: Final = 2
 
 
 class ArrowColumns:
-    """The record batches of one partition."""
+    """The builder of the record batches of one partition."""
 
     def __init__(self, topic: str, partition: int, columns: tuple[str, ...]) -> None:
         self.schema = arrow_schema(columns)
@@ -54,14 +54,15 @@ class ArrowColumns:
 
 
 class Rows:
-    """Decoded rows, and the slice of them that the next record batch has. What all slices share is made once."""
+    """Decoded rows, and the slice of them (`first`, `count`) that the next record batch has. Arrays that all slices
+    share are made once."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self.first = 0
         self.count = 0
-        self._plain: Any = None  # a view of the fetched bytes, without nulls and with them
-        self._nullable: Any = None
+        self._plain: Any = None  # a view of the fetched bytes as an array without nulls
+        self._nullable: Any = None  # the same with nulls
         self._headers: Any = None
 
     def keys(self) -> Any:
@@ -83,7 +84,7 @@ class Rows:
         return self._numbers(_TIMESTAMP, self.columns.timestamps)
 
     def timestamp_types(self) -> Any:
-        """Of each record's batch. Nearly always they are all the same."""
+        """Return the timestamp type of each record, which is its batch's. Nearly always all are the same."""
         types = bytes(memoryview(self.columns.timestamp_types)[self.first : self.first + self.count])
         for kind in (0, 1):
             if types.find(1 - kind) < 0:
@@ -91,7 +92,7 @@ class Rows:
         return pa.Array.from_buffers(pa.uint8(), self.count, [None, pa.py_buffer(types)]).cast(pa.int32())
 
     def headers(self) -> Any:
-        """Null where a record has none, as with Spark's own connector."""
+        """Return the headers of each record; null where a record has none, as in Spark's own connector."""
         if not self.columns.headers_count:
             return _nulls(_HEADERS).slice(0, self.count)
         if self._headers is None:
@@ -119,8 +120,9 @@ class Rows:
 
 
 def _slices(columns: Columns) -> Iterator[tuple[int, int]]:
-    """(first row, rows): up to so many bytes, up to so many rows, and at least one."""
-    starts = memoryview(columns.positions)[::4]  # of every row, and the end of the last
+    """Yield (first row, number of rows) of each record batch: up to BATCH_BYTES and BATCH_ROWS, and at least one
+    row."""
+    starts = memoryview(columns.positions)[::4]  # the start of every row, and the end of the last
     first, rows = 0, len(columns)
     while first < rows:
         limit = min(rows, first + BATCH_ROWS)
@@ -130,7 +132,7 @@ def _slices(columns: Columns) -> Iterator[tuple[int, int]]:
 
 
 def _fields(data: bytes, positions: object, validity: object, count: int) -> Any:
-    """A binary array over bytes that stay where they are."""
+    """Return a binary array over bytes that are not copied."""
     bitmap = None if validity is None else pa.py_buffer(validity)
     nulls = 0 if validity is None else -1
     return pa.Array.from_buffers(pa.binary(), count, [bitmap, pa.py_buffer(positions), pa.py_buffer(data)], nulls)
@@ -149,7 +151,7 @@ def _header_lists(columns: Columns) -> Any:
 
 
 def _texts(keys: Any) -> Any:
-    """What is not UTF-8 is replaced, as Java does when it makes a string of the bytes."""
+    """Return keys as strings. Bytes that are not UTF-8 are replaced, as Java does when it makes a string of them."""
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:

@@ -1,7 +1,6 @@
-"""Records that a query has yet to read, and that are not there any more: the end of the query, or a line in the log.
-
-`failOnDataLoss` decides, as in Spark's connector. A topic of a thousand partitions that is gone is one line, not a
-thousand.
+"""Reports records that a query has yet to read, and that are gone. They end the query, or are logged, as
+`failOnDataLoss` says and as in Spark's connector. A topic of a thousand partitions that is gone takes a few lines of
+the log, not a thousand.
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ SHOWN_MAX = 5
 
 
 def report(losses: Sequence[DataLoss], *, fails: bool) -> None:
-    """Raises the first, or logs some of them."""
+    """Raise the first loss where `fails`; otherwise log the first SHOWN_MAX, and how many more there are."""
     if not losses:
         return
     if fails:

@@ -1,7 +1,7 @@
 """The data source `tidelog`, as Spark sees it. Spark imports it in many short-lived processes, so each part is imported
 where it is needed.
 
-Options are handed on as they came: `dict(self.options)` would have lower-cased their names.
+Options are passed on as Spark's own mapping: `dict(self.options)` would have lower-cased their names.
 """
 
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DefaultSource(DataSource):
-    """By this name Spark finds it in any module `pyspark_*`."""
+    """The data source `tidelog`. Spark looks for a class of this name in every module `pyspark_*`."""
 
     @classmethod
     def name(cls) -> str:
@@ -61,5 +61,6 @@ class DefaultSource(DataSource):
             return stream_writer(self.options, schema, overwrite)
 
 
-# For `spark.dataSource.register(TidelogDataSource)`, where modules are not looked through (Spark Connect's clients).
+# The name for `spark.dataSource.register(TidelogDataSource)`, which clients of Spark Connect need: there Spark looks
+# through no modules.
 TidelogDataSource = DefaultSource

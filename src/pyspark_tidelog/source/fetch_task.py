@@ -1,7 +1,7 @@
-"""What one Spark task reads: a range of one partition, and how. Made on the driver, pickled to the worker.
+"""What one Spark task reads: a range of one partition, and how. It is made on the driver and pickled to the worker.
 
-Settings only: the worker connects for itself, because a connection does not pickle, and because the process that reads
-may be another one for every micro-batch.
+It holds settings only: the worker connects for itself, because a connection does not pickle, and because every
+micro-batch may be read by another process.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class FetchTask:
     cluster: ClusterOptions
     fetch: FetchSettings
     topic: str
-    topic_id: Uuid | None  # of the topic that was planned for; None: whichever has the name
+    topic_id: Uuid | None  # the id of the topic at planning; None: whichever topic has the name
     partition: int
     start: int
     end: int  # exclusive

@@ -1,12 +1,12 @@
-"""What a batch read need not look at, from the predicates that Spark hands over: topics, partitions, offsets and times.
+"""Narrows a batch read by the predicates that Spark hands over: on topics, partitions, offsets and times.
 
-Narrowing only ever leaves out records that cannot match; Spark applies every predicate again to what comes back. So
-whatever is not understood here is simply not used.
+Narrowing only ever leaves out records that cannot match; Spark applies every predicate again to the rows. So a
+predicate that is not understood here is simply not used.
 
 Times need care. A broker finds the first record that is not older than a time, so nothing before that record can
 match a lower bound. But producers choose their own times, and these need not rise with the offsets: after the first
-record that is too young, there may be others that are not. An upper bound therefore narrows only a partition whose
-times are the broker's own (LogAppendTime).
+record that is too young, there may be others that are not. An upper bound could therefore narrow only a partition whose
+times are the broker's own (LogAppendTime), and `batch_plan` does not use it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,8 +21,8 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class TimeBounds(NamedTuple):
-    """Records that may match have these times, in milliseconds since 1970; None is no bound. Nothing matches where the
-    first is after the last. The first is never below 1: lesser numbers mean something else to a broker."""
+    """The times of the records that may match, in milliseconds since 1970; None is no bound. Nothing matches where the
+    first is after the last. The first is never below 1: to a broker, negative times stand for special offsets."""
 
     first_ms: int | None
     last_ms: int | None  # inclusive
@@ -30,7 +30,7 @@ class TimeBounds(NamedTuple):
 
 @dataclass(slots=True)
 class _Bounds:
-    """Of one column: the values that may match. Both ends belong to it."""
+    """The values of one column that may match: from `first` to `last`, both included, and one of `among`."""
 
     first: int | None = None
     last: int | None = None
@@ -52,7 +52,8 @@ class _Bounds:
         return (self.first is None or value >= self.first) and (self.last is None or value <= self.last)
 
     def ends(self) -> tuple[int | None, int | None]:
-        """With `among` taken into account; the first is after the last where nothing is left."""
+        """Return the smallest and the largest value that may match, given `among` too; None is no bound. The first is
+        after the last where nothing can match."""
         if self.among is None:
             return self.first, self.last
         left = [value for value in self.among if self.allows(value)]
@@ -60,7 +61,7 @@ class _Bounds:
 
 
 def narrow(ranges: Iterable[OffsetRange], predicates: Iterable[object]) -> list[OffsetRange]:
-    """Ranges without the topics, partitions and offsets that cannot match; those with nothing left are dropped.
+    """Return the ranges without the topics, partitions and offsets that cannot match; empty ranges are dropped.
     `predicates`: Spark's filters (pyspark.sql.datasource), all of which must hold."""
     bounds = _bounds(predicates)
     topics, partitions = bounds["topic"], bounds["partition"]
@@ -76,12 +77,12 @@ def narrow(ranges: Iterable[OffsetRange], predicates: Iterable[object]) -> list[
 
 
 def time_bounds(predicates: Iterable[object]) -> TimeBounds:
-    """What the predicates say of `timestamp`. See above for what each end may be used for."""
+    """Return the bounds that the predicates set for `timestamp`. The module says what each end may be used for."""
     first, last = _bounds(predicates)["timestamp"].ends()
     return TimeBounds(first if first is not None and first > 0 else None, last)
 
 
-# A value between two whole numbers is the pair of them; a whole one is twice the same; text stands for itself.
+# A predicate's value as the whole numbers just below and above it: equal for a whole number. Text stands for both.
 _Value: TypeAlias = tuple[Any, Any]
 
 
@@ -118,11 +119,12 @@ def _bounds(predicates: Iterable[object]) -> Mapping[str, _Bounds]:
 
 
 def _apply(bounds: _Bounds, read: Callable[[object], _Value | None], predicate: object) -> None:
-    """By the name of its class, so that nothing of Spark is needed here."""
+    """Narrow the bounds of a column by a predicate, which is recognized by the name of its class, so that nothing of
+    Spark is imported here."""
     kind, given = type(predicate).__name__, getattr(predicate, "value", None)
     if kind == "In":
         values = [read(each) for each in given or () if each is not None]
-        if None not in values:  # a value between two whole numbers equals none of them
+        if None not in values:  # a value between two whole numbers equals no record's, and is left out
             bounds.one_of(value[0] for value in values if value is not None and value[0] == value[1])
         return
     value = read(given)

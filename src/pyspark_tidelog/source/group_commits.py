@@ -1,10 +1,9 @@
-"""Offsets that a query has finished with, committed to a consumer group (`commitOffsetsToGroup`), so that any tool that
-knows Kafka shows the query's lag. The group has no members and Spark never reads it: the checkpoint alone says where a
-query goes on.
+"""Commits the offsets of finished batches to a consumer group (`commitOffsetsToGroup`), so that any Kafka tool shows
+the query's lag. The group has no members and Spark never reads it: the checkpoint alone says where a query goes on.
 
-It must cost the query nothing, whatever the coordinator does. So a thread of its own talks to the cluster, over a
-connection of its own, and only ever has the newest offsets to commit: if it can not keep up, those between are passed
-over. What fails is told in the log, once until it works again, and tried again with the next batch.
+This must cost the query nothing, whatever the coordinator does. So a thread of its own talks to the cluster, over a
+connection of its own, and commits only the newest offsets: if it cannot keep up, those between are skipped. A commit
+that fails is logged, once until one works again, and tried again with the next batch.
 """
 
 import logging
@@ -23,22 +22,24 @@ STOP_PATIENCE_S: Final = 5.0
 
 
 class GroupCommits:
+    """The commits of one query to one group, and the thread that makes them."""
+
     def __init__(self, cluster: ClusterOptions, group_id: str) -> None:
         self._cluster = cluster
         self._group_id = group_id
         self._changed = threading.Condition()
         self._wanted: Offsets | None = None
-        self._finished: Offsets = {}  # the last that were offered
+        self._finished: Offsets = {}  # those of the last call of `finished`
         self._thread: threading.Thread | None = None
         self._is_stopping = False
         self._is_failing = False
 
     def __reduce__(self) -> tuple[type["GroupCommits"], tuple[ClusterOptions, str]]:
-        """A reader's copy in a task has one too, and never uses it."""
+        """Pickle the settings only: the copy of a reader in a task has a GroupCommits too, and never uses it."""
         return GroupCommits, (self._cluster, self._group_id)
 
     def finished(self, offsets: Offsets) -> None:
-        """The query needs nothing before these any more. Returns at once."""
+        """Have the thread commit these offsets, before which the query needs nothing any more. Returns at once."""
         if offsets == self._finished:
             return
         with self._changed:
@@ -49,7 +50,7 @@ class GroupCommits:
             self._thread.start()
 
     def close(self) -> None:
-        """Waits a little for what is still to be committed."""
+        """End the thread, and wait up to STOP_PATIENCE_S for its last commit."""
         with self._changed:
             self._is_stopping = True
             self._changed.notify()

@@ -1,14 +1,15 @@
 """The ids of the topics that a streaming query reads, kept in a file of its own over restarts (`topicIdsFile`).
 
-A checkpoint holds offsets, in the format of Spark's own connector, and has no room for ids: after a restart nobody
-could tell a topic from another of its name and length. The file says to which topics the offsets of the last finished
-batch belong:
+A checkpoint holds offsets, in the format of Spark's own connector, which has no room for ids: after a restart nobody
+could tell a topic from another with the same name and length. The file says to which topics the offsets of the last
+finished batch belong:
 
     {"topics": {"orders": "<id>"}, "planned": {"end": {"orders": {"0": 90}}, "topics": {"orders": "<other id>"}}}
 
-`planned` is there from the moment that a batch is planned from other topics than the last, until Spark says that it is
-finished, which it does when the next one is due. A query that comes back in between knows by the offsets that it goes
-on from whether the batch was finished. The file is replaced in one piece, and only when ids change.
+`planned` is there from the moment that a batch is planned from other topics than the last one, until Spark says that
+the batch is finished, which it does when the next one is due. A query that is restarted in between knows whether the
+batch was finished: then the offsets that it goes on from are those of `end`. The file is replaced atomically, and only
+when ids change.
 """
 
 import json
@@ -27,13 +28,15 @@ Ids = Mapping[str, Uuid]
 
 
 class KeptTopicIds:
+    """The file of topic ids of one query."""
+
     def __init__(self, path: str) -> None:
         self._path = Path(path)
-        self._written: dict[str, Any] | None = None  # by this process, the last time
+        self._written: dict[str, Any] | None = None  # the content that this process wrote last
 
     def load(self, start: Offsets) -> dict[str, Uuid]:
-        """The ids, by topic, of the topics that these offsets belong to; none where there is no file yet. OptionError
-        where it is another kind of file."""
+        """Return the ids of the topics that these offsets belong to; {} where there is no file yet. OptionError where
+        the file is not one of topic ids."""
         try:
             found = json.loads(self._path.read_bytes())
             planned = found.get("planned")
@@ -48,11 +51,12 @@ class KeptTopicIds:
             raise self._refused(f"is not a file of topic ids: {error!r}") from None
 
     def keep(self, ids: Ids) -> None:
-        """The offsets of the query belong to these topics from now on."""
+        """Write down that the offsets of the query belong to these topics from now on."""
         self._write({"topics": _texts(ids)})
 
     def plan(self, former: Ids, end: Offsets, ids: Ids) -> None:
-        """The offsets belong to the `former` topics, until a batch is finished that ends at `end`: then to `ids`."""
+        """Write down that the offsets belong to the topics `former` until the batch that ends at `end` is finished, and
+        then to the topics `ids`."""
         if _texts(former) != _texts(ids):
             self._write({"topics": _texts(former), "planned": {"end": to_json(end), "topics": _texts(ids)}})
 
@@ -77,5 +81,5 @@ class KeptTopicIds:
 
 
 def _texts(ids: Ids) -> dict[str, str]:
-    """Old brokers know no ids (zero): these are not kept."""
+    """Return the ids as text. Old brokers know no ids (zero): these are left out."""
     return {topic: format_uuid(each) for topic, each in sorted(ids.items()) if each != ZERO_UUID}

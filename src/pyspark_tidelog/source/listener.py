@@ -1,12 +1,12 @@
 """`pyspark_tidelog.listen(spark)`: the offsets of finished batches go to the group of `commitOffsetsToGroup` at once.
 
-A stream reader does so itself, without a listener, when Spark next asks it for offsets: some milliseconds later while
-the query runs, but not any more when the query is stopped, or ends after one batch (`Trigger.Once`). A session that
-wants the last batch of those too has a listener, and a listener runs where the session is. The reader can not register
-it: it lives in a process of its own that has no session.
+A stream reader commits them itself, without a listener, when Spark next asks it for offsets: some milliseconds later
+while the query runs, but never when the query is stopped, or ends after one batch (`Trigger.Once`). A session that
+wants the last batch of those committed too has a listener, which runs where the session is. The reader cannot register
+one: it lives in a process of its own that has no session.
 
-What a listener is told of a query does not name the options of its sources, so that we look into the query's plan.
-Spark Connect has none to look into: there `listen(spark, options)` says it.
+A listener is not told the options of a query's sources, so they are read from the query's plan. Spark Connect does not
+show the plan: there `listen(spark, options)` names them.
 """
 
 import logging
@@ -45,17 +45,20 @@ class Target(NamedTuple):
 
 class Targets(Protocol):
     def started(self, query_id: str) -> None:
-        """It has no plan yet, but can still be found: a short query may be gone when its progress is told."""
+        """Note a query that has started. It has no plan yet, but it can be found now: a short query may be gone when
+        its progress is reported."""
 
     def ended(self, query_id: str) -> None: ...
 
     def of(self, query_id: str) -> Mapping[str, Target]:
-        """Where the offsets of a query's sources go, by the sources' descriptions; "" stands for any other."""
+        """Return the cluster and group that the offsets of each of a query's sources go to, by the sources'
+        descriptions; "" stands for any other source."""
 
 
 def listen(spark: "SparkSession", options: Mapping[str, str] | None = None) -> "GroupCommitListener":
-    """`options`: of the source, for all queries of the session (`kafka.bootstrap.servers`, `commitOffsetsToGroup`);
-    without them each query's own are found. `settle` waits for the last commit of a query that has ended,
+    """Add a listener to the session that commits the offsets of finished batches, and return it. `options`: those of
+    the source, for all queries of the session (`kafka.bootstrap.servers`, `commitOffsetsToGroup`); without them each
+    query's own are found. Its `settle` waits for the last commit of a query that has ended;
     `spark.streams.removeListener` ends it."""
     listener = GroupCommitListener(_Plans(spark) if options is None else _Given(options))
     spark.streams.addListener(listener)
@@ -67,12 +70,13 @@ class GroupCommitListener(StreamingQueryListener):
         self._targets = targets
         self._queries: dict[str, Mapping[str, Target]] = {}  # by the id of a run
         self._commits: dict[tuple[str, Target], GroupCommits] = {}
-        self._ended: set[str] = set()  # runs
+        self._ended: set[str] = set()  # ids of runs
 
     def settle(self, query: "StreamingQuery", timeout_s: float = SETTLE_S) -> bool:
-        """Wait until we have heard of a query's end and committed what it has finished; False if that takes longer. A
-        commit that the coordinator did not take is a line in the log, as any other. For a program that is about to end,
-        or to remove the listener: Spark tells of a query's end when `awaitTermination` is over."""
+        """Wait until Spark has told of a query's end and its last offsets are committed; return False if that takes
+        longer than `timeout_s`. A commit that the coordinator refuses is logged, as at any other time. A program that
+        is about to end, or to remove the listener, calls this: Spark tells of a query's end only after
+        `awaitTermination`."""
         until = time.monotonic() + timeout_s
         while str(query.runId) not in self._ended:
             if time.monotonic() >= until:
@@ -112,6 +116,8 @@ class GroupCommitListener(StreamingQueryListener):
 
 
 class _Given:
+    """The targets where `listen` was given options: one for all sources of all queries."""
+
     def __init__(self, options: Mapping[str, str]) -> None:
         group_id = CaseInsensitiveDict(options).get(OPTION)
         if not group_id:
@@ -129,7 +135,8 @@ class _Given:
 
 
 class _Plans:
-    """By way of the JVM, and of what Spark promises to nobody. Where it fails, the reader's own commits are left."""
+    """The targets that the queries' own plans name, found through the JVM and interfaces that Spark does not guarantee.
+    Where that fails, the reader's own commits remain."""
 
     def __init__(self, spark: "SparkSession") -> None:
         if not hasattr(spark, "_jsparkSession"):

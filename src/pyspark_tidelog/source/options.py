@@ -1,7 +1,7 @@
-"""The options of a read, as a value that has been checked: whatever is wrong is said here, before anything is read.
+"""The options of a read, checked: an error about an option is raised here, before anything is read.
 
-What is refused is what Spark's Kafka connector refuses, and more: an option that nobody knows (it would be a typing
-error with silent consequences), and options of which one would silently win over the other.
+Everything that Spark's Kafka connector refuses is refused, and more: an unknown option (it would be a typing error with
+silent consequences), and options of which one would silently win over the other.
 """
 
 import logging
@@ -33,7 +33,7 @@ class SubscribePattern:
     pattern: str
 
     def matches(self, topic: str) -> bool:
-        """Found anywhere in the name, as the connector does it."""
+        """Tell whether the pattern is found anywhere in the topic's name, as in Spark's connector."""
         return re.search(self.pattern, topic) is not None
 
 
@@ -69,7 +69,8 @@ class SourceOptions:
 def source_options(
     options: Mapping[str, str], *, is_streaming: bool, schema_names: Sequence[str] | None = None
 ) -> SourceOptions:
-    """`schema_names`: the columns of a schema that the user gave. OptionError names the option that is wrong."""
+    """Return the checked options of a read; OptionError names the option that is wrong. `schema_names`: the columns of
+    a schema that the user gave."""
     _check_names(options)
     given = Given(options, SOURCE_OPTIONS)
     _check_scope(given, is_streaming)
@@ -97,7 +98,7 @@ def source_options(
     )
 
 
-# What may be there at all
+# Which options a read may have
 
 
 def _check_names(options: Mapping[str, str]) -> None:
@@ -108,8 +109,8 @@ def _check_names(options: Mapping[str, str]) -> None:
 
 
 def _check_scope(given: Given, is_streaming: bool) -> None:
-    """What would end a stream contradicts it. What paces a stream means nothing to a batch, but does no harm either:
-    jobs share their options between the two."""
+    """Refuse options of a batch in a stream, because a stream has no end. Options of a stream have no effect in a batch
+    and are only logged: jobs share their options between the two."""
     for declared in SOURCE_OPTIONS.values():
         if declared.name not in given:
             continue
@@ -150,7 +151,7 @@ def _pattern(text: str) -> SubscribePattern:
     return SubscribePattern(text)
 
 
-# The rest
+# Limits and columns
 
 
 def _per_trigger(given: Given) -> tuple[int | None, int | None]:
@@ -185,8 +186,8 @@ def _columns(given: Given, schema_names: Sequence[str] | None) -> tuple[str, ...
 
 
 def asked_columns(options: Mapping[str, str]) -> tuple[str, ...]:
-    """For the schema, which Spark asks for before it says whether the read is a stream: at `load()`, where a wrong name
-    is told best."""
+    """Return the columns for the schema. Spark asks for the schema at `load()`, before it says whether the read is a
+    stream; so unknown options and columns are refused as early as that."""
     _check_names(options)
     return _columns(Given(options, SOURCE_OPTIONS), None)
 

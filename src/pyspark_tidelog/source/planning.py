@@ -1,7 +1,7 @@
-"""Which offsets a batch reads, and how they are cut into tasks. Pure: offsets in, offsets out.
+"""Chooses the offsets that a batch reads, and splits them into tasks. Pure: offsets in, offsets out.
 
-The numbers are those of Spark's Kafka connector (a job that moves sees the same batches and tasks), but in integers:
-its shares are floating point, and may leave the last record of a partition for the next batch.
+The numbers are those of Spark's Kafka connector (a job that moves here sees the same batches and tasks), but in
+integers: the connector's shares are floating point, and may leave the last record of a partition for the next batch.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,15 +18,16 @@ class OffsetRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Of records at most: compaction and transactions leave gaps."""
+        """The number of offsets, and of records at most: compaction and transactions leave gaps."""
         return self.end - self.start
 
 
 def split(
     ranges: Iterable[OffsetRange], min_partitions: int | None = None, max_records: int | None = None
 ) -> list[OffsetRange]:
-    """Tasks of at most `max_records` offsets, about `min_partitions` of them: large ranges are cut in proportion to
-    their size. Ranges with nothing in them are dropped; the pieces of a range stay in order."""
+    """Return the ranges of the tasks: at most `max_records` offsets each, and about `min_partitions` tasks at least,
+    for which large ranges are split in proportion to their size. Empty ranges are dropped; the pieces of a range stay
+    in order."""
     found = [each for each in ranges if each.end > each.start]
     if max_records is not None:
         found = [piece for each in found for piece in _pieces(each, -(-each.size // max_records))]
@@ -36,8 +37,8 @@ def split(
 
 
 def _spread(ranges: Sequence[OffsetRange], min_partitions: int) -> list[OffsetRange]:
-    """What is too small for more than one task is set aside first, so that it does not count in the large ones'
-    shares."""
+    """Split the ranges into about `min_partitions` tasks. Ranges that are too small for more than one task are set
+    aside first, so that they do not reduce the shares of the large ones."""
     total = sum(each.size for each in ranges)
     small = [each for each in ranges if _share(each.size, total, min_partitions) == 1]
     left_total = total - sum(each.size for each in small)
@@ -51,7 +52,7 @@ def _spread(ranges: Sequence[OffsetRange], min_partitions: int) -> list[OffsetRa
 
 
 def _share(size: int, total: int, tasks: int) -> int:
-    """Rounded, half up; at least one."""
+    """Return how many of the tasks a range gets: its share by size, rounded half up, and at least one."""
     return max((2 * size * tasks + total) // (2 * total), 1)
 
 
@@ -68,8 +69,9 @@ def _pieces(whole: OffsetRange, parts: int) -> list[OffsetRange]:
 
 
 def admit(start: Mapping[TopicPartition, int], latest: Offsets, begin_of_new: Offsets, rows: int) -> Offsets:
-    """The end of a batch of about `rows` records: each partition's share is as its backlog, and at least one record.
-    `begin_of_new`: where partitions begin that `start` does not have; one that is in neither goes to its end."""
+    """Return the end of a batch of about `rows` records: each partition's share is in proportion to its backlog, and at
+    least one record. `begin_of_new`: the first offsets of partitions that `start` does not have; a partition that is in
+    neither ends at its latest offset."""
     sizes = {}
     for topic_partition, end in latest.items():
         begin = start.get(topic_partition)
@@ -87,12 +89,13 @@ def admit(start: Mapping[TopicPartition, int], latest: Offsets, begin_of_new: Of
 
 
 def lag(offsets: Mapping[TopicPartition, int], latest: Offsets) -> Offsets:
-    """How far each partition is behind; one of which nothing was read yet, by all that it has."""
+    """Return how many offsets of each partition are not read yet; a partition that `offsets` does not have counts from
+    0."""
     return {topic_partition: max(end - offsets.get(topic_partition, 0), 0) for topic_partition, end in latest.items()}
 
 
 def backlog(start: Mapping[TopicPartition, int], latest: Offsets, begin_of_new: Offsets) -> int:
-    """How many records wait, for `minOffsetsPerTrigger`."""
+    """Return how many offsets wait to be read in all partitions, for `minOffsetsPerTrigger`."""
     begins = (
         (end, start.get(topic_partition, begin_of_new.get(topic_partition, end)))
         for topic_partition, end in latest.items()

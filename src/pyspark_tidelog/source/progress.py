@@ -1,6 +1,6 @@
-"""Lag by partition out of a query's progress. Spark gives a source in Python no way to put numbers of its own into
-`StreamingQueryProgress` (as of 4.2 its stream has no metrics), but it does report where the batch ended and where the
-logs ended (`latestOffset`, from PySpark 4.2 on), and the lag is the difference.
+"""Computes the lag of each partition from a query's progress. Spark gives a source in Python no way to put numbers of
+its own into `StreamingQueryProgress` (as of 4.2 its stream has no metrics), but it does report where the batch ended
+and where the logs ended (`latestOffset`, from PySpark 4.2 on), and the lag is the difference.
 """
 
 import json
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def lag(progress: "Progress | None") -> Offsets:
-    """Records of each partition that the query had not read when the batch was planned, from `query.lastProgress` or
-    a listener's `event.progress`, as an object, a dict or JSON. Nothing for a query that has made no progress yet, and
-    nothing of sources that are not ours."""
+    """Return how many records of each partition the query had not read when the batch was planned. `progress`:
+    `query.lastProgress` or a listener's `event.progress`, as an object, a dict or JSON. The result is empty for a query
+    that has made no progress yet, and has no partitions of sources that are not ours."""
     found: Offsets = {}
     for source in _sources(progress):
         end, latest = parse_reported(source.get("endOffset")), parse_reported(source.get("latestOffset"))
@@ -38,8 +38,8 @@ def _sources(progress: "Progress | None") -> Iterator[Mapping[str, Any]]:
 
 
 def parse_reported(reported: object) -> Offsets | None:
-    """Offsets as Spark shows them in a progress, where they are of our form. JSON is shown as text or as what it says,
-    depending on who asks."""
+    """Return the offsets that Spark shows in a progress, as JSON text or parsed; None where they are not offsets by
+    topic and partition."""
     try:
         offsets = json.loads(reported) if isinstance(reported, str) else reported
         if not isinstance(offsets, dict) or not all(isinstance(each, dict) for each in offsets.values()):

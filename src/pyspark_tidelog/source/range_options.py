@@ -1,8 +1,8 @@
-"""Where a read starts and where it ends, as the options say it: earliest, latest, offsets or times.
+"""Reads from the options where a read starts and where it ends: earliest, latest, offsets or times.
 
-Of several ways to say it the more general time wins, as in Spark's Kafka connector: `startingTimestamp`, then
-`startingOffsetsByTimestamp`, then `startingOffsets`; and so for the end. `asOf` is ours, and wins over nothing: beside
-another end it is a contradiction.
+Where several options name the start, the first of these counts, as in Spark's Kafka connector: `startingTimestamp`,
+`startingOffsetsByTimestamp`, `startingOffsets`. The same holds for the end. `asOf` is not an option of the connector:
+beside another option for the end it is refused.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -41,7 +41,7 @@ def ending(given: Given) -> OffsetSpec:
     time_ms = as_of_ms(given)
     if time_ms is not None:
         return ByTime(time_ms + 1, "latest", "asOf")
-    # Where nothing is so young, all that is there is older, and the end of the log is the end.
+    # Where no record is so young, all records are older, and the read ends at the end of the log.
     spec = _by_time(given, "endingTimestamp", "endingOffsetsByTimestamp", "latest")
     if spec is not None:
         return spec
@@ -83,7 +83,7 @@ def _is_anywhere(spec: OffsetSpec, offset: int) -> bool:
 
 
 def check_order(starting: OffsetSpec, ending: OffsetSpec) -> None:
-    """As far as it can be told without asking the cluster."""
+    """Refuse a start after its end, as far as that is known without asking the cluster."""
     match starting, ending:
         case ByPartition(begins, option), ByPartition(ends, other):
             _check_pairs(option, begins, other, ends)

@@ -1,5 +1,5 @@
-"""What a task's worker is sent, and what it does. Workers are used again for other tasks and other queries: nothing is
-kept between two.
+"""The partition of a read that Spark sends to a worker, and how the worker reads it. Workers are used again for other
+tasks and other queries: nothing is kept between two tasks.
 """
 
 import pickle
@@ -15,8 +15,8 @@ from tidelog.model.ids import Uuid
 
 
 class TaskPartition(InputPartition):
-    """Spark pickles each by itself. What all tasks of a plan share is pickled once, before: for ten thousand tasks that
-    is the difference between a third of a second and a tenth of it."""
+    """A task as Spark sends it to a worker. Spark pickles each task by itself. The settings that all tasks of a plan
+    share are pickled only once, before: for ten thousand tasks this takes a tenth of a second instead of a third."""
 
     def __init__(self, task: FetchTask, shared: bytes) -> None:
         super().__init__(task)
@@ -45,7 +45,7 @@ def _restored(
 
 
 def input_partitions(tasks: Sequence[FetchTask]) -> list[InputPartition]:
-    """Of one plan: their settings are the same."""
+    """Return the tasks of one plan as Spark's partitions. All tasks must have the same settings."""
     shared = b""
     if tasks:
         one = tasks[0]
@@ -55,9 +55,9 @@ def input_partitions(tasks: Sequence[FetchTask]) -> list[InputPartition]:
 
 
 def read_partition(partition: InputPartition | None) -> Iterator[Any]:
-    """Arrow record batches. Where there is nothing to read, Spark makes up a partition of None (4.1: it is None). What
-    reads them is imported here: the processes that plan come this far too, and a query starts the later for all that
-    they import."""
+    """Yield the Arrow record batches of a task. Where there is nothing to read, Spark makes up a partition with the
+    value None (4.1: the partition is None). The modules that read are imported here: processes that plan import this
+    module too, and every import delays the start of a query."""
     task: FetchTask | None = None if partition is None else partition.value
     if task is None:
         return

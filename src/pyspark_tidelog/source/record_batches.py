@@ -2,9 +2,9 @@
 
     bytes of a response -> positions of keys and values in them (kernels) -> one `take` a column -> RecordBatch
 
-The records with `start <= offset < end` and nothing else: control records, aborted transactions and what compaction
-removed are passed over, so there may be fewer rows than offsets, or none. What the log has lost is an error, or is
-skipped with a line in the log, as `failOnDataLoss` says.
+The rows are the records with `start <= offset < end`. Control records, aborted transactions and records that compaction
+removed are left out, so there may be fewer rows than offsets, or none. Offsets that the log has lost are an error, or
+are skipped and logged, as `failOnDataLoss` says.
 """
 
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger("pyspark_tidelog")
 
 
 def record_batches(task: FetchTask) -> Iterator[Any]:
-    """pyarrow RecordBatches of `arrow_schema(task.columns)`, about 2 MB each. TidelogError says what went wrong,
+    """Yield pyarrow RecordBatches of `arrow_schema(task.columns)`, about 2 MB each. TidelogError says what went wrong,
     where, and what to do."""
     if task.start < task.end:
         with task.cluster.connect(is_patient=True) as client:
@@ -33,7 +33,7 @@ def record_batches(task: FetchTask) -> Iterator[Any]:
 
 
 def batches_of(task: FetchTask, client: Client, open_link: OpenLink | None = None) -> Iterator[Any]:
-    """The same, over connections of the caller's choice."""
+    """Yield the same batches as `record_batches`, over connections of the caller's choice."""
     fetch, arrow = task.fetch, ArrowColumns(task.topic, task.partition, task.columns)
     decoder = ColumnDecoder(task.end, read_committed=fetch.read_committed, verify_crc=fetch.verify_crc)
     source = _source(task, client, open_link)
@@ -84,7 +84,8 @@ def _next_chunk(task: FetchTask, source: FetchAhead) -> Chunk | None:
 
 
 def _what_is_left(task: FetchTask, lost: RangeLost) -> int:
-    """Where to go on: at the beginning of the log where that has moved past us, else nowhere before the end."""
+    """Return the offset to go on at, and log the loss: the beginning of the log where that has moved past the lost
+    offset, otherwise the end of the task."""
     first = task.end if lost.available is None else lost.available[0]
     resumed = min(first, task.end) if first > lost.offset else task.end
     text = "%s: offsets %d to %d are lost and skipped (failOnDataLoss is false): %s"

@@ -1,8 +1,8 @@
 """The columns of a read: those of Spark's Kafka connector, all of them nullable as there, and one that is computed.
 
-The Arrow schema is written out rather than converted, because workers build it for every task and pyspark's converter
-would be imported for it. It must equal what the converter makes (time zone UTC), or Spark refuses the first batch;
-the tests compare them.
+The Arrow schema is written out rather than converted, because workers build it for every task and would have to import
+pyspark's converter for it. It must equal what the converter makes (time zone UTC), or Spark refuses the first batch;
+the tests compare the two.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ COLUMNS: Final = {
     )
 }
 
-# What a read has when nobody says otherwise; `headers` with `includeHeaders`.
+# The columns of a read unless the user names others; `includeHeaders` adds `headers`.
 DEFAULT_COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 HEADERS: Final = "headers"
 
@@ -87,8 +87,8 @@ def arrow_schema(columns: Sequence[str]) -> Any:
 
 
 def columns_of(schema: "StructType") -> tuple[str, ...]:
-    """The columns that a user's own schema (`.schema("value binary")`) asks for; OptionError where it asks for what a
-    record has not."""
+    """Return the columns that a user's own schema (`.schema("value binary")`) asks for; OptionError where it asks for a
+    column or a type that a record does not have."""
     for field in schema.fields:
         known = COLUMNS.get(field.name)
         if known is None:
@@ -96,6 +96,6 @@ def columns_of(schema: "StructType") -> tuple[str, ...]:
         if field.dataType.simpleString() != known.type:
             problem = f"{field.name} is {known.type}, not {field.dataType.simpleString()}"
             raise OptionError("schema", problem, "cast it after the read")
-        if field != spark_schema((field.name,)).fields[0]:  # Spark would refuse our batches, in words of its own
+        if field != spark_schema((field.name,)).fields[0]:  # Spark would refuse our batches, with a less clear message
             raise OptionError("schema", f"{field.name} may be null, also within", "leave NOT NULL out")
     return tuple(field.name for field in schema.fields)

@@ -3,11 +3,11 @@ around it.
 
 The rules are those of Spark's connector: a query starts where its options say, once; partitions that are new start at
 their beginning; those that are gone, and logs that end before the offset that the query has reached, are data loss. One
-thing more is seen: a topic that was deleted and made anew has another id, even where its log is as long as the old one
-by now. It is lost data as well, and read from its beginning where the query may go on. Ids are known to this process,
-and over a restart where the query keeps them in a file (`topicIdsFile`).
+thing more is noticed: a topic that was deleted and made anew has another id, even where its log is as long as the old
+one by now. That is data loss as well, and the topic is read from its beginning where the query may go on. This process
+knows the ids; over a restart they are known where the query keeps them in a file (`topicIdsFile`).
 
-Losses are found when the end of a batch is chosen, before Spark has written it down (a batch that can not be read would
+Losses are found when the end of a batch is chosen, before Spark has written it down (a batch that cannot be read would
 fail the query again at every restart), and again when it is planned: a restart plans batches that were chosen before.
 """
 
@@ -38,24 +38,27 @@ def wall_ms() -> int:
 
 
 class StreamPlan:
+    """The plan of one run of a streaming query: the end of its next batch, and the tasks of each batch."""
+
     def __init__(self, options: SourceOptions, view: ClusterView, now_ms: Callable[[], int] = monotonic_ms) -> None:
         self._options = options
         self._view = view
-        self._found: Found | None = None  # as of the last look
-        self._read_ids: dict[str, Uuid] = {}  # of the topics that the offsets of the query belong to
+        self._found: Found | None = None  # the topics as of the last look at the cluster
+        self._read_ids: dict[str, Uuid] = {}  # ids of the topics that the offsets of the query belong to
         ids_file = options.topic_ids_file
         self._kept_ids = None if ids_file is None else KeptTopicIds(ids_file)
         self._initial: Offsets | None = None
         self._available_now = False
-        self._target: Offsets | None = None  # of Trigger.AvailableNow
+        self._target: Offsets | None = None  # where a query with Trigger.AvailableNow ends
         self._delay = TriggerDelay(options.min_offsets_per_trigger, options.max_trigger_delay_ms, now_ms)
         span_ms = options.max_time_per_trigger_ms
         self._time_bound = None if span_ms is None else TimeBound(span_ms, view.at_times, wall_ms)
         self._planned: tuple[Offsets, Offsets, list[FetchTask]] | None = None  # the last batch
-        self.latest_seen: Offsets | None = None  # whatever of it was admitted
+        self.latest_seen: Offsets | None = None  # the ends of the logs, however much of them a batch may read
 
     def initial(self) -> Offsets:
-        """Asked once for a query's life, before there is a checkpoint."""
+        """Return the offsets that the query starts at. Spark asks once in a query's life, before there is a
+        checkpoint."""
         if self._initial is None:
             self._found = self._view.find_all(self._options.subscription)
             self._initial = bounds.starting(self._view, self._options.starting, self._found.topic_partitions)
@@ -65,18 +68,20 @@ class StreamPlan:
         return self._initial
 
     def finished(self, end: Offsets) -> None:
-        """The batch that ended there is done. Of one that was not planned here nobody knows what it was read from."""
+        """Keep the topic ids of the batch that ended at `end` and is done. For a batch that this process has not
+        planned, the ids that it was read from are not known."""
         if self._kept_ids is not None and self._planned is not None and self._planned[1] == end:
             self._kept_ids.keep(self._ids_of(end))
 
     def prepare_available_now(self) -> None:
-        """The end of the query is where the logs end when it first looks."""
+        """Have the query end where the logs end when it first looks at them."""
         self._available_now = True
 
     # The end of the next batch
 
     def latest(self, start: Offsets, *, rows: int | None = None, may_wait: bool = False) -> Offsets:
-        """`rows`: about so many at most. `may_wait`: `start` again, where too little has come."""
+        """Return the end of the next batch. `rows`: the batch has about so many records at most. `may_wait`: return
+        `start` where fewer records wait than `minOffsetsPerTrigger`."""
         if self._target is None:
             latest = self.latest_seen = self._look(start)
             if self._available_now:
@@ -85,7 +90,7 @@ class StreamPlan:
             latest = self._target
         if rows is None and not may_wait:
             return latest
-        may_wait = may_wait and not self._available_now  # for what may never come
+        may_wait = may_wait and not self._available_now  # records that come later are not read any more
         return self._limited(start, latest, rows, may_wait)
 
     def _limited(self, start: Offsets, latest: Offsets, rows: int | None, may_wait: bool) -> Offsets:
@@ -156,14 +161,15 @@ class StreamPlan:
         return {topic: read for topic, read in self._read_ids.items() if topic in topics}
 
     def _remember_ids(self, offsets: Offsets) -> None:
-        """Of topics that are new to us: a restart knows those that it finds, and those that were kept."""
+        """Remember the ids of topics that the query has no id for. After a restart without kept ids, the ids found then
+        are taken for those that the offsets belong to."""
         assert self._found is not None
         for topic in {topic_partition.topic for topic_partition in offsets}:
             if topic in self._found.topic_ids:
                 self._read_ids.setdefault(topic, self._found.topic_ids[topic])
 
     def _still_valid(self, start: Offsets) -> Offsets:
-        """Without those of topics that were made anew: they begin again."""
+        """Return the offsets without those of topics that were made anew, which are read from their beginning."""
         anew = self._made_anew()
         return (
             {topic_partition: offset for topic_partition, offset in start.items() if topic_partition.topic not in anew}
@@ -179,8 +185,9 @@ class StreamPlan:
     # The tasks of a batch
 
     def tasks(self, start: Offsets, end: Offsets) -> list[FetchTask]:
-        """Of the batch from `start` to `end`, which may have been chosen in an earlier life of the query. Spark may ask
-        more than once, and has to get the same: a topic made anew begins again only the first time."""
+        """Return the tasks of the batch from `start` to `end`, which may have been chosen in an earlier run of the
+        query. Spark may ask more than once, and has to get the same tasks: a topic made anew begins again only the
+        first time."""
         if start == end:
             return []
         if self._planned is None or self._planned[:2] != (start, end):
@@ -215,7 +222,7 @@ class StreamPlan:
         ]
 
     def _losses(self, start: Offsets, end: Offsets) -> list[DataLoss]:
-        """What `start` has, and the cluster has no more."""
+        """Return a loss for each partition of `start` that is gone, ends before `start`, or is of a topic made anew."""
         anew = self._made_anew()
         lost = [p for p, wanted in start.items() if p not in end or end[p] < wanted or p.topic in anew]
         first = (
@@ -240,7 +247,7 @@ class StreamPlan:
         return losses
 
     def _reason(self, topic: str) -> str:
-        """Where it is known."""
+        """Return why records of a topic are lost, where it is known; otherwise ""."""
         assert self._found is not None
         if topic in self._made_anew():
             return "the topic was deleted and made anew"
@@ -248,7 +255,8 @@ class StreamPlan:
         return "" if is_read else "the query does not read this topic any more"
 
     def _late_beginnings(self, start: Offsets, end: Offsets, begins: Offsets) -> list[DataLoss]:
-        """Partitions that are new to the query, and have lost their first records already, or are gone again."""
+        """Return a loss for each partition that is new to the query and has lost its first records already, or is gone
+        again."""
         reason = "the partition is new to the query, and its first records are gone"
         new = [topic_partition for topic_partition in sorted(end) if topic_partition not in start]
         return [
@@ -265,5 +273,5 @@ class StreamPlan:
 
 
 def _is_behind(latest: Offsets, start: Offsets) -> bool:
-    """Whether a log seems to end before the offset that the query has reached."""
+    """Tell whether a log seems to end before the offset that the query has reached."""
     return any(end < start.get(topic_partition, 0) for topic_partition, end in latest.items())

@@ -1,15 +1,15 @@
-"""Spark's readers of a stream: one for what PySpark can do since 4.2, one for 4.1.
+"""Spark's readers of a stream: one for PySpark 4.2 and later, one for 4.1.
 
 The reader lives in a Python process of its own for as long as the query runs, and so does its connection. Another copy
 of it is made for every task, where only `read` is called.
 
-PySpark 4.1 asks for the latest offset without saying where the batch begins. Such a reader can not limit a batch: with
+PySpark 4.1 asks for the latest offset without saying where the batch begins. Such a reader cannot limit a batch: with
 Trigger.AvailableNow, Spark would take the first limited end for the end of the data and stop there. So 4.1 gets no
 limits, and a query that asks for them is refused.
 
-A source that raises while it makes its stream reader is a trap: PySpark stops the reader that it does not have, and
-shows that error instead of ours. So what is wrong with the options is told by a reader of its own, as soon as it is
-asked anything.
+A source must not raise while it makes its stream reader: PySpark would then try to stop the reader that it does not
+have, and show that error instead of ours. So wrong options make a reader of their own, `RefusedStreamReader`, which
+raises our error as soon as it is asked anything.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class StreamReader(PartOfCommand, DataSourceStreamReader):
-    """What is the same in all versions."""
+    """What the readers for all versions of PySpark have in common."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
@@ -54,7 +54,7 @@ class StreamReader(PartOfCommand, DataSourceStreamReader):
         return read_partition(partition)
 
     def commit(self, end: OffsetsJson) -> None:
-        """The batch that ended there is done: Spark says so when it has planned the next one."""
+        """Note that the batch that ended at `end` is done. Spark says so when it has planned the next one."""
         with message_first("note a finished micro-batch"):
             self._plan.finished(from_json(end))
         if self._group is not None:
@@ -67,10 +67,11 @@ class StreamReader(PartOfCommand, DataSourceStreamReader):
 
 
 class LimitingStreamReader(StreamReader):
-    """PySpark 4.2 and later."""
+    """The reader for PySpark 4.2 and later, where micro-batches can be limited."""
 
     def getDefaultReadLimit(self) -> "ReadLimit":
-        """Spark has no limit that is both; the smaller one we know ourselves."""
+        """Return the limit that Spark passes to `latestOffset`. Spark has no limit with both a maximum and a minimum;
+        the minimum is known to the plan."""
         from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
         if self._options.max_offsets_per_trigger is not None:
@@ -78,19 +79,20 @@ class LimitingStreamReader(StreamReader):
         if self._options.min_offsets_per_trigger is not None:
             return ReadMinRows(self._options.min_offsets_per_trigger)
         if self._options.max_time_per_trigger_ms is not None:
-            return ReadMaxRows(LONG_MAX)  # "all there is" would be Trigger.Once, which has no limits
+            return ReadMaxRows(LONG_MAX)  # ReadAllAvailable is what Trigger.Once passes, which has no limits
         return ReadAllAvailable()
 
     def latestOffset(self, start: OffsetsJson, limit: "ReadLimit") -> OffsetsJson:
-        """Spark passes our own limit, or for Trigger.Once "all there is"."""
+        """Return the end of the next batch. Spark passes our own limit, or ReadAllAvailable for Trigger.Once."""
         rows = getattr(limit, "max_rows", None)
         may_wait = rows is not None or hasattr(limit, "min_rows")
-        self.commit(start)  # Spark looks for news when the batch before is done: earlier than it says so itself
+        self.commit(start)  # Spark asks this when the batch before is done, earlier than it calls `commit` itself
         with message_first("find the end of the next micro-batch"), without_collections():
             return to_json(self._plan.latest(from_json(start), rows=rows, may_wait=may_wait))
 
     def reportLatestOffset(self) -> OffsetsJson | None:
-        """Where the logs end, whatever the limit: the query's progress shows what it has still to read."""
+        """Return where the logs end, whatever the limit, for the query's progress, which shows what is still to be
+        read."""
         seen = self._plan.latest_seen
         return None if seen is None else to_json(seen)
 
@@ -99,7 +101,7 @@ class LimitingStreamReader(StreamReader):
 
 
 class RefusedStreamReader(DataSourceStreamReader):
-    """Of a query whose options are wrong."""
+    """The reader of a query whose options are wrong: it raises the error whenever it is asked anything."""
 
     def __init__(self, refusal: TidelogError) -> None:
         self._refusal = refusal
@@ -122,7 +124,7 @@ class RefusedStreamReader(DataSourceStreamReader):
 
 
 class UnlimitedStreamReader(StreamReader):
-    """PySpark 4.1."""
+    """The reader for PySpark 4.1, where micro-batches cannot be limited."""
 
     def __init__(self, options: SourceOptions) -> None:
         super().__init__(options)
@@ -135,7 +137,8 @@ class UnlimitedStreamReader(StreamReader):
             return to_json(self._plan.latest(start))
 
     def partitions(self, start: OffsetsJson, end: OffsetsJson) -> Sequence[InputPartition]:
-        """After a restart Spark calls it for an empty batch first, to tell us how far the query had got."""
+        """Return the tasks of a batch, and remember its end. After a restart Spark first calls this for an empty batch,
+        which tells how far the query had got."""
         planned = super().partitions(start, end)
         self._reached = from_json(end)
         return planned

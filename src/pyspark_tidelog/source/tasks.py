@@ -1,4 +1,4 @@
-"""From ranges of offsets to what Spark's workers are sent."""
+"""Makes the tasks that Spark's workers are sent from ranges of offsets."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -17,9 +17,9 @@ def fetch_tasks(
     topic_ids: Mapping[str, Uuid],
     leader: LeaderOf = lambda _: None,
 ) -> list[FetchTask]:
-    """`topic_ids`: a task that finds another topic of the name must not read it. Old brokers have none (zero).
-    `leader`: who leads a partition, where the plan is carried out at once; it will have moved by the time that the
-    last task of a long job begins."""
+    """Return a task for each range. `topic_ids`: the ids of the topics, so that no task reads another topic of the same
+    name; old brokers have none (zero). `leader`: finds the leader of a partition, for a plan that is carried out at
+    once; in a long job the leaders may have moved before the last task begins."""
     return [
         FetchTask(
             cluster=options.cluster,

@@ -1,6 +1,7 @@
-"""`minOffsetsPerTrigger` and `maxTriggerDelay`: a batch waits until enough has come, but not for ever.
+"""`minOffsetsPerTrigger` and `maxTriggerDelay`: a batch waits until enough records have come, but not for ever.
 
-The first trigger of a run is never held back, as in Spark's connector: what a stopped query has missed is old already.
+The first trigger of a run is never held back, as in Spark's connector: records that came while the query was stopped
+have waited long enough.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ class TriggerDelay:
         self._last_ms: int | None = None  # when a batch was let through
 
     def holds_back(self, waiting: int) -> bool:
-        """`waiting`: how many records there are to read."""
+        """Tell whether the batch has to wait. `waiting`: how many records there are to read."""
         if self._min_rows is None or not waiting:
             return False
         now_ms = self._now_ms()

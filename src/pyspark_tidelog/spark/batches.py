@@ -1,8 +1,8 @@
-"""What a function of `foreachBatch` has to know of Spark: which query it works for, in which run, from which
-checkpoint, and that a batch has to be computed even if there is nothing left to write.
+"""What a function of `foreachBatch` has to know of Spark: which query it works for, in which run and from which
+checkpoint (`running_batch`), and how to compute a batch of which nothing is left to write (`compute`).
 
-Spark tells the id of the query, and no more. Run and checkpoint are asked of the running query itself, by way of the
-JVM and of what Spark promises to nobody; where that fails, or there is no JVM (Spark Connect), less is known.
+Spark tells the id of the query, and no more. Run and checkpoint are asked of the running query itself, through the JVM
+and interfaces that Spark does not guarantee; where that fails, or there is no JVM (Spark Connect), they stay unknown.
 """
 
 import logging
@@ -22,15 +22,16 @@ LOGGER: Final = logging.getLogger("pyspark_tidelog")
 
 
 class RunningBatch(NamedTuple):
-    """The batch that calls us, as far as Spark and its checkpoint tell."""
+    """The batch that a `foreachBatch` function is called for, as far as Spark and its checkpoint tell."""
 
-    query_id: str | None  # that is in the checkpoint
+    query_id: str | None  # the id that is in the checkpoint
     run_id: str
     found: CheckpointBatch
 
 
 def running_batch(session: "SparkSession", batch_id: int, checkpoint: str | None = None) -> RunningBatch:
-    """`checkpoint`: where it is, for whoever can not be told by Spark."""
+    """Return the batch that is running. `checkpoint`: the path of the query's checkpoint, for callers to whom Spark
+    does not tell it."""
     from pyspark_tidelog.sink.stream_writer import QUERY_ID, RUN_ID
 
     context = getattr(session, "_sc", None)  # a client of Spark Connect has none
@@ -52,19 +53,22 @@ def unknown_query(function: str) -> SinkError:
 
 
 def compute(frame: "DataFrame") -> None:
-    """All of it, for nothing but its state: after a stateful operator Spark fails a batch of which a task has not
-    stored its state, and a frame does not tell whether it comes after one. It is a batch a restart, at most."""
+    """Compute all rows and drop them, for a batch that is written already. After a stateful operator Spark fails a
+    batch of which a task has not stored its state, and a frame does not tell whether it comes after such an operator.
+    At most one batch is computed in vain after a restart."""
     frame.write.format("noop").mode("overwrite").save()
 
 
 @cache
 def run_of_process(_process_id: int) -> str:
-    """A run for whoever Spark gives none: the life of this process. By process id, because workers are forked."""
+    """Return the id that stands for a run where Spark gives none: one for the life of this process. The process id is
+    the cache's key because workers are forked."""
     return uuid.uuid4().hex
 
 
 def _running(session: Any, query_id: str) -> tuple[str | None, Files | None]:
-    """The run of a query of this session's application, and the files of its checkpoint."""
+    """Return the run of a query of this session's application, and the files of its checkpoint; None for both where
+    Spark does not tell."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
     try:
@@ -80,7 +84,7 @@ def _running(session: Any, query_id: str) -> tuple[str | None, Files | None]:
 
 
 def _hadoop_files(session: Any, root: str) -> Files:
-    """By the file systems that Spark itself knows."""
+    """Return a reader of the files below `root`, through the Hadoop file systems that Spark itself knows."""
     from py4j.protocol import Py4JError
 
     def read(name: str) -> bytes | None:

@@ -1,10 +1,10 @@
-"""Which of Spark's Python processes is this, and how does it tell the user what went wrong?
+"""Tells which of Spark's Python processes this is, and brings errors to the user with our message first.
 
 Spark runs a data source in worker processes (`python -m pyspark.daemon <module>`, or `python -m <module>`): one module
 plans, another plans with filters, another reads. A worker sends an error to the JVM as the text of its traceback, in
-which our message would be the last line of thirty. Spark has a switch that leaves the traceback out, read when the
-error is sent; a worker ends with its first error, so to set it then concerns nobody else. Errors that are not ours are
-bugs, and keep their traceback.
+which our message would be the last line of thirty. Spark has a switch that leaves the traceback out, which it reads
+when it sends the error. A worker ends with its first error, so the switch affects no other error. Errors that are not
+ours are bugs, and keep their traceback.
 """
 
 import gc
@@ -26,8 +26,9 @@ def is_worker() -> bool:
 
 
 def is_pushing_filters() -> bool:
-    """A reader that overrides `pushFilters` is an error unless the user has switched push-down on, and a reader is not
-    told whether. But this worker is only ever started when it is."""
+    """Tell whether the user has switched push-down of filters on. Spark does not tell a reader, and refuses one that
+    overrides `pushFilters` while push-down is off; but it starts the worker module PUSHING_FILTERS only while it is
+    on."""
     return _main_module() == PUSHING_FILTERS or PUSHING_FILTERS in sys.modules
 
 
@@ -38,8 +39,8 @@ def _main_module() -> str:
 
 @contextmanager
 def message_first(doing: str) -> Iterator[None]:
-    """Errors of the client become ours (`doing`: what we were about, in the user's words), and ours come without a
-    traceback before them."""
+    """Raise errors of the client as ours, and hide the traceback before ours. `doing`: what is being done, in the
+    user's words."""
     try:
         with told(doing):
             yield
@@ -49,15 +50,15 @@ def message_first(doing: str) -> Iterator[None]:
 
 
 def hide_traceback() -> None:
-    """Of the error that is about to be raised."""
+    """Have Spark leave out the traceback of the error that is about to be raised, where this process is a worker."""
     if is_worker():
         os.environ[HIDE_TRACEBACK] = "1"
 
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """While much is made that lives on, as in planning: the collector would look through it again and again, a quarter
-    of the time that ten thousand partitions take, and find nothing."""
+    """Switch the garbage collector off while many objects are made that live on, as in planning. It would walk through
+    them again and again, a quarter of the time that ten thousand partitions take, and find nothing."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -69,8 +70,8 @@ def without_collections() -> Iterator[None]:
 
 @cache
 def keep_what_is_imported() -> None:
-    """Once in a worker, when it has imported what a task needs. Spark's daemon collects garbage after every task, and
-    that walks over every object of every module: 50 ms of CPU a task, many times what a small micro-batch costs. The
-    modules stay for good, so they are taken out of the collector's sight."""
+    """Take the imported modules out of the garbage collector's sight, once in a worker, when it has imported what a
+    task needs. Spark's daemon collects garbage after every task, which walks over every object of every module: 50 ms
+    of CPU a task, many times what a small micro-batch costs. The modules stay for good."""
     if is_worker():
         gc.freeze()
