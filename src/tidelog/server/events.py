@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LINES_MAX: Final = 10
 WINDOW_MS: Final = 10_000
-REMINDER_MS: Final = 60_000  # between two lines about what goes on
+REMINDER_MS: Final = 60_000  # between two lines about a problem that lasts
 NANOSECONDS_PER_US: Final = 1_000
 
 log = logging.getLogger("tidelog.server")
@@ -41,13 +41,15 @@ def of_peer(peer: "Address", **more: object) -> Fields:
 
 
 class Events:
+    """Every line of the broker's log, a method for each kind, and the limit on how many of a kind are written."""
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        # By kind: when it began, the lines in it, and how many of them are told.
+        # By kind: when its window began, how many events fell into it, and how many lines a window may have.
         self._windows: dict[str, tuple[int, int, int]] = {}
-        self.tells_requests = log.isEnabledFor(logging.DEBUG)  # asked once: it is looked at with every request
+        self.tells_requests = log.isEnabledFor(logging.DEBUG)  # asked once: every request looks at the answer
         self._failed_coordinators: dict[TopicPartition, str] = {}
-        self._metadata_shortage_ms: int | None = None  # when it was told the last time
+        self._metadata_shortage_ms: int | None = None  # when the shortage was told the last time
         self.suppressed_total = 0
         self.metadata_errors = 0
         self.page_bugs = 0
@@ -92,7 +94,8 @@ class Events:
         _tell(logging.DEBUG, of_peer(peer, reason=reason), "%s:%s: %s", peer.host, peer.port, reason)
 
     def request(self, context: "RequestContext", now_ns: int, error_code: int) -> None:
-        """Where `tells_requests`. Those of the produce path are not told: they are too many, and all alike."""
+        """Log one answered request; called only where `tells_requests` is set. Requests of the produce path are not
+        logged: they are too many, and all alike."""
         request, peer = context.request, context.connection.accepted.peer
         took_us = (now_ns - context.received_ns) // NANOSECONDS_PER_US
         fields = of_peer(
@@ -185,7 +188,8 @@ class Events:
         self._limited("coordinator dropped", of_partition(topic_partition), text, topic_partition, level=logging.ERROR)
 
     def coordinator_failed(self, topic_partition: "TopicPartition", directory: str, reason: str) -> None:
-        """Once for each reason: every new leader epoch loads it again, and meets the same record."""
+        """Log that a coordinator can not be loaded, once for each reason: every new leader epoch loads it again, and
+        meets the same record."""
         if self._failed_coordinators.get(topic_partition) == reason:
             return
         self._failed_coordinators[topic_partition] = reason
@@ -227,7 +231,8 @@ class Events:
         self._limited("metadata log", {"error": problem}, "the metadata log: %s", problem)
 
     def metadata_shortage(self, log_dir: str, wanted_bytes: int, error: str) -> None:
-        """At first, and once a minute as long as it lasts: it is tried again every second."""
+        """Log that the disk of the metadata log is full: at once, and then once a minute. The write itself is tried
+        again every second."""
         self.metadata_errors += 1
         now_ms = self._clock.monotonic_ms()
         if self._metadata_shortage_ms is not None and now_ms < self._metadata_shortage_ms + REMINDER_MS:
@@ -253,7 +258,8 @@ class Events:
         _tell(logging.ERROR, {"error": line}, "%s", line)
 
     def changed(self, client_id: str, peer: "Address", action: str, names: str, count: int) -> None:
-        """Not limited: whoever looks for the one change that broke something must find it."""
+        """Log an administrator's change. The number of these lines is not limited: whoever looks for the one change
+        that broke something must find it."""
         fields = of_peer(peer, client_id=client_id, action=action, names=names, count=count)
         _tell(logging.INFO, fields, "%s at %s:%s %s %s", client_id or "a client", peer.host, peer.port, action, names)
 
@@ -306,7 +312,8 @@ class Events:
         self._limited("preparation failed", {}, text, reason, level=logging.ERROR)
 
     def no_descriptor(self, error: str) -> None:
-        """At the start; it is tried every second, and told once a minute."""
+        """Log that the start waits for a file descriptor. The start tries every second; at most one line in ten seconds
+        is written."""
         text = f"no file descriptor is left: %s; {WAY_OUT}"
         self._limited("no descriptor", {"error": error}, text, error, lines_max=1)
 
@@ -326,6 +333,7 @@ class Events:
         bug: Exception | None = None,
         lines_max: int = LINES_MAX,
     ) -> None:
+        """Log a line, unless `lines_max` lines of its kind were written in the current window of `WINDOW_MS`."""
         now_ms = self._clock.monotonic_ms()
         began_ms, count, _told = self._windows.get(kind, (now_ms, 0, lines_max))
         if now_ms - began_ms >= WINDOW_MS:
@@ -338,7 +346,8 @@ class Events:
             self.suppressed_total += 1
 
     def settle(self, now_ms: int) -> None:
-        """From time to time: what was held back is summed up, even if nothing of its kind comes any more."""
+        """Sum up the lines that were held back in windows that are over. Called from time to time, so that the sum is
+        logged even if nothing of the kind happens any more."""
         over = [kind for kind, (began_ms, _count, _told) in self._windows.items() if now_ms - began_ms >= WINDOW_MS]
         for kind in over:
             self._sum_up(kind)

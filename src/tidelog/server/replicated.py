@@ -33,7 +33,7 @@ Reply: TypeAlias = Callable[[Any], None]
 
 
 class Result(Protocol):
-    """Any object with these will do (`model.decisions.Result`)."""
+    """What a machine decided. Any object with these properties will do (`model.decisions.Result`)."""
 
     @property
     def records(self) -> Sequence[Record]: ...
@@ -71,25 +71,25 @@ class Machine(Protocol):
 class ReplicatedLog(Protocol):
     @property
     def end_offset(self) -> int:
-        """Behind everything staged or written."""
+        """The offset after the last record that is staged or written."""
         ...
 
     @property
     def high_watermark(self) -> int: ...
 
     def append_steps(self, records: Sequence[Record], wall_ms: int, *, is_atomic: bool) -> Generator[None, None, None]:
-        """Stage them, all at the end of it, giving the turn back where it takes long. AppendRefused, and nothing is
-        staged, where they are too many to become visible together."""
+        """Stage all records at the last step, giving the turn back where that takes long. AppendRefused, and nothing is
+        staged, where the records are too many to become visible together."""
         ...
 
     def commit(self, now_ms: int, wall_ms: int) -> bool:
-        """Write what is staged. False: nothing of it was."""
+        """Write what is staged. False: nothing of it was written."""
         ...
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AppendRefused(Exception):
-    """The log does not take these records, and has staged nothing of them. UNKNOWN_SERVER_ERROR: the machine should
+    """The log does not take these records, and has staged none of them. With UNKNOWN_SERVER_ERROR the machine should
     not have tried; any other code is the answer to the request (a fenced producer, say)."""
 
     def __init__(self, reason: str, code: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR) -> None:
@@ -124,7 +124,7 @@ class _Request:
 
 
 class _Waiting:
-    """Decided, and to be told once the high watermark is there."""
+    """A response that is decided, and is told once the high watermark has reached `offset`."""
 
     def __init__(self, offset: int, reply: Reply, response: Any) -> None:
         self.offset = offset
@@ -136,7 +136,7 @@ _Work: TypeAlias = Generator[None, None, None]
 
 
 class _Running:
-    """One at a time, from `handle` to the last replay."""
+    """The one request that is being worked on, from `handle` to the last replay."""
 
     def __init__(self, steps: _Work, reply: Reply) -> None:
         self.steps = steps
@@ -144,7 +144,7 @@ class _Running:
 
 
 def _nobody(_response: Any) -> None:
-    """Who hears of what the machine does by itself."""
+    """Ignore the response: nobody waits for what the machine does by itself."""
 
 
 class Replicated(Generic[M]):
@@ -156,9 +156,9 @@ class Replicated(Generic[M]):
         loading: ErrorCode | None = None,
         on_effect: Callable[[Any], None] | None = None,
     ) -> None:
-        """`lost` answers who asks a node that does not lead, `loading` (as `lost`, by default) one that soon will.
-        `on_bug` is told of a request whose handling failed: it costs that request. `on_effect` gets the effects of
-        committed decisions, in their order."""
+        """`lost` is the answer of a node that does not lead, `loading` (by default the same) that of one that soon
+        will. `on_bug` is told of a request whose handling failed: it costs that request. `on_effect` gets the effects
+        of committed decisions, in their order."""
         self.machine: M | None = None
         self._log = log
         self._lost = lost
@@ -167,12 +167,12 @@ class Replicated(Generic[M]):
         self._on_effect = on_effect or _nobody
         self._loading: Iterator[Sequence[Any]] | None = None
         self._activation: Activation | None = None
-        self._activated: Result | None = None  # what it begins with, while the log takes nothing
+        self._activated: Result | None = None  # the activation's decision, while the log takes nothing
         self._requests: deque[_Request] = deque()
         self._running: _Running | None = None
         self._waiting: deque[_Waiting] = deque()
         self._pending: dict[Any, Reply] = {}  # by request
-        self._wall_ms = 0  # of this turn
+        self._wall_ms = 0  # the wall clock of this turn
         self.hold_steps_until_ms: int | None = None  # the log takes nothing now: the machine does nothing by itself
 
     # Its life
@@ -187,7 +187,7 @@ class Replicated(Generic[M]):
 
     @property
     def deadline(self) -> int | None:
-        """When the machine wants a turn for the sake of time."""
+        """The time at which the machine wants a turn even if nothing is submitted; None: never."""
         deadline = self.machine.deadline if self.is_active and self.machine is not None else None
         held_ms = self.hold_steps_until_ms
         if self._activated is not None:
@@ -196,34 +196,35 @@ class Replicated(Generic[M]):
 
     @property
     def has_work(self) -> bool:
-        """Whether the next turn should come at once."""
+        """Tell whether the next turn should come at once."""
         return self._loading is not None or self._running is not None or bool(self._requests)
 
     @property
     def has_line(self) -> bool:
-        """Whether requests have come that are not being handled yet."""
+        """Tell whether requests were submitted that are not being handled yet."""
         return bool(self._requests)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether answers are held back until the high watermark moves."""
+        """Tell whether answers are held back until the high watermark moves."""
         return bool(self._waiting)
 
     @property
     def is_free(self) -> bool:
-        """Whether something could be decided at once: it is active, and nobody is in line."""
+        """Tell whether a request could be decided at once: the machine is active, and no request is before it."""
         return self.is_active and self._running is None and not self._requests and self._activated is None
 
     def start(self, machine: M, committed: Iterator[Sequence[Any]], activation: Activation | None = None) -> None:
-        """A new machine, which replays all messages of `committed` (the whole log, a batch at a time) and then begins
-        with `activation`. Nothing is appended to the log meanwhile but by this driver."""
+        """Load a new machine: it replays all messages of `committed` (the whole log, a batch at a time), and then
+        begins with `activation`. Meanwhile only this driver appends to the log."""
         assert self.machine is None, "the last one is still there"
         self.machine = machine
         self._loading = committed
         self._activation = activation
 
     def drop(self) -> None:
-        """The leadership is gone, or the log could not be written. What is committed already is answered as it is."""
+        """Forget the machine, because the leadership is gone or the log could not be written. Committed answers are
+        given as they are; everybody else who waits is told `lost`."""
         self.answer()
         self.machine = self._loading = self._activation = self._activated = None
         if self._running is not None:
@@ -240,8 +241,8 @@ class Replicated(Generic[M]):
     # Requests
 
     def submit(self, now_ms: int, request: Any, reply: Reply) -> None:
-        """To be handled in this turn, or the next that has time, as of now. `reply` is called once, with the machine's
-        response or why there is none; never before this returns, except to say that this node is not the one to ask."""
+        """Queue a request for this turn, or the next that has time. `reply` is called once, with the machine's response
+        or why there is none; never before this returns, except to say that this node is not the one to ask."""
         if self.machine is None:
             reply(self._lost)
         elif self._loading is not None:
@@ -250,12 +251,12 @@ class Replicated(Generic[M]):
             self._requests.append(_Request(now_ms, request, reply))
 
     def hold(self, reply: Reply, response: Any) -> None:
-        """For what was decided while it was free, staged and replayed by whoever did: answered once it is committed, as
-        everything is. The next turn must come at once, to write it."""
+        """Hold the response to a decision that the caller has staged and replayed itself while the machine was free,
+        until it is committed. The next turn must come at once, to write it."""
         self._wait(reply, response)
 
     def turn(self, now_ms: int, wall_ms: int, is_over: Callable[[], bool]) -> None:
-        """Handle what was submitted until the time is over, write it, and answer what is committed."""
+        """Handle what was submitted until `is_over`, write what was decided, and answer what is committed."""
         self._wall_ms = wall_ms
         self._load(now_ms, is_over)
         if self.is_active:
@@ -266,7 +267,7 @@ class Replicated(Generic[M]):
         self.answer()
 
     def answer(self) -> None:
-        """Those whose records the high watermark has passed, in the order in which they were decided."""
+        """Give the answers whose records the high watermark has passed, in the order in which they were decided."""
         high_watermark = self._log.high_watermark
         while self._waiting and self._waiting[0].offset <= high_watermark:
             waiting = self._waiting.popleft()
@@ -324,7 +325,7 @@ class Replicated(Generic[M]):
             self._go_on(self._running)
 
     def _go_on(self, running: _Running) -> None:
-        """To its next yield, or its end."""
+        """Run the work up to its next yield, or to its end."""
         try:
             next(running.steps)
         except StopIteration:
@@ -343,13 +344,13 @@ class Replicated(Generic[M]):
             yield from self._decided(result, request.request, request.reply)
 
     def _carry_out(self, work: Result | Steps) -> _Work:
-        """What nobody asked for; a bug in it is the node's."""
+        """Stage what the machine decided by itself. A bug in it is not caught: no request could be blamed."""
         result = (yield from work) if isinstance(work, Generator) else work
         yield from self._decided(result, work, _nobody)
 
     def _decided(self, result: Result, request: Any, reply: Reply) -> _Work:
-        """Once its records are staged it is no longer one request's affair: what can not be replayed is a bug that must
-        end this process, not be passed over."""
+        """Stage and replay the records of a decision. Once they are staged, a record that can not be replayed is a bug
+        that must end this process: it is no longer one request's affair."""
         assert self.machine is not None
         if result.records:
             try:
@@ -371,7 +372,7 @@ class Replicated(Generic[M]):
             self._wait(self._on_effect, effect)
 
     def _refused(self, result: Result, request: Any, refused: AppendRefused, reply: Reply) -> None:
-        """Whoever was to hear of the decision hears that there is none."""
+        """Answer everybody who was to hear of the decision that the log refused it."""
         if refused.code is ErrorCode.UNKNOWN_SERVER_ERROR:
             self._on_bug(request, refused)
         for each in [reply, *(self._pending.pop(answered) for answered, _response in result.answers)]:
@@ -387,7 +388,7 @@ class Replicated(Generic[M]):
     # For tests and tools
 
     def validate_state(self, twin: M, committed: Iterator[Sequence[Any]], state_of: Callable[[M], Any]) -> None:
-        """The machine's durable state is what a fresh replay makes of `twin`. Everything must be committed."""
+        """Assert that the durable state is what a fresh replay makes of `twin`. Everything must be committed."""
         assert self.machine is not None
         assert self._log.high_watermark == self._log.end_offset, "there are uncommitted records"
         for messages in committed:

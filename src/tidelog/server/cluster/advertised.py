@@ -1,8 +1,8 @@
 """What clients are told as a broker's address.
 
-With `advertised.listeners` (or `--advertise`) that. Without, a client is told the address by which it reached us, which
-is right on a host with several networks and never a wildcard; it can not be right behind NAT or a published container
-port, where only the operator knows the way in.
+That is what `advertised.listeners` (or `--advertise`) says, where it is set. Otherwise a client is told the address by
+which it reached us, which is right on a host with several networks and never a wildcard; it can not be right behind NAT
+or a published container port, where only the operator knows the way in.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,16 @@ from tidelog.ports.network import Accepted, Address
 
 
 class Advertised:
+    """The addresses by which this broker tells clients to reach brokers."""
+
     def __init__(self, node_id: int, fixed: Mapping[str, Address] | None) -> None:
-        """`fixed` by listener name; None: the address that the client used."""
+        """`fixed` has the advertised addresses by listener name; None: a client is told the address that it used."""
         self._node_id = node_id
         self._fixed = fixed
 
     def address_of(self, broker: BrokerRegistration, accepted: Accepted) -> Address | None:
-        """None where the broker does not have the listener that the client came by."""
+        """Return the address of `broker` on the listener that the client came by; None where the broker does not have
+        it."""
         if broker.id == self._node_id:
             if self._fixed is None:
                 return accepted.local
@@ -30,7 +33,8 @@ class Advertised:
 
 
 def fixed_addresses(config: BrokerConfig, bound: Mapping[str, Address]) -> dict[str, Address] | None:
-    """What `advertised.listeners` says; port 0 stands for the one that was bound."""
+    """Return the addresses of `advertised.listeners`, None where it is not set. Port 0 stands for the port that was
+    bound."""
     advertised = config.listener_plan.advertised
     if advertised is None:
         return None

@@ -34,12 +34,14 @@ def is_internal(topic: str) -> bool:
 
 
 class InternalTopics:
+    """Asks the controller for internal topics that are missing, each at most once at a time."""
+
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
         self._asked: dict[str, None] = {}  # the controller was asked for these, and has not answered
 
     def create(self, topic: str) -> None:
-        """Ask the controller for it, unless it is that of share groups: without a coordinator for them nobody would
+        """Ask the controller to create the topic, except for that of share groups: there is no coordinator that would
         write to it."""
         if topic in self._asked or topic not in _WANTED:
             return
@@ -59,7 +61,7 @@ class InternalTopics:
 
 
 def creatable(config: BrokerConfig, topic: str) -> CreatableTopic:
-    """As Kafka makes it."""
+    """Return the request for an internal topic, with the partitions, replicas and settings that Kafka gives it."""
     count, factor, settings = _WANTED[topic](config)
     return CreatableTopic(
         name=topic,

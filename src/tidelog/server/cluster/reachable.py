@@ -13,7 +13,7 @@ NO_LEADER: Final = -1
 
 
 class Reachable:
-    """Of one request: addresses by node id, in the order of the ids."""
+    """The brokers that the client of one request can reach: their addresses by node id, in the order of the ids."""
 
     def __init__(self, broker: "Broker", accepted: Accepted) -> None:
         self._registered = broker.image.brokers
@@ -30,7 +30,8 @@ class Reachable:
         return node_id in self._registered
 
     def offline_of(self, partition: Partition) -> list[int]:
-        """Replicas on brokers that are fenced, unknown or not on this listener, or in a log directory that failed."""
+        """Return the replicas on brokers that are fenced, unknown or not on this listener, or in a log directory that
+        failed."""
         return [replica for replica in partition.replicas if not self._is_online(partition, replica)]
 
     def _is_online(self, partition: Partition, replica: int) -> bool:

@@ -37,6 +37,8 @@ class State(Enum):
 
 
 class Registration:
+    """This broker's membership: the state machine above, and the heartbeats that keep it up."""
+
     def __init__(
         self,
         broker: "Broker",
@@ -54,7 +56,7 @@ class Registration:
         self._cordoned = cordoned
         self._wants_to_leave = False
         self._interval_ms = broker.config.get(node.BROKER_HEARTBEAT_INTERVAL_MS)
-        self._is_waiting = False  # for an answer
+        self._is_waiting = False  # for the controller's answer
         self._next_ms = 0
         self.broker_epoch = -1
         self.offline_log_dirs: list[Uuid] = []
@@ -66,6 +68,7 @@ class Registration:
         return None if self._is_waiting or self.state is State.LEFT else self._next_ms
 
     def turn(self, now_ms: int) -> None:
+        """Send the registration or the next heartbeat when it is due, one request at a time."""
         if self._is_waiting or now_ms < self._next_ms or self.state is State.LEFT:
             return
         self._is_waiting = True
@@ -76,7 +79,7 @@ class Registration:
             self._broker.ask_controller(self._heartbeat(), self._answered)
 
     def leave(self) -> None:
-        """A controlled shutdown: the controller moves leaders away before it lets us go."""
+        """Begin a controlled shutdown: the controller moves leaders away before it lets this broker go."""
         self._wants_to_leave = True
         if self.state in (State.FENCED, State.ACTIVE):
             self.state = State.LEAVING
@@ -89,7 +92,7 @@ class Registration:
         self.hurry()
 
     def hurry(self) -> None:
-        """Something to tell that should not wait for the next heartbeat."""
+        """Send the next heartbeat at once: there is something to tell that should not wait."""
         self._next_ms = 0
 
     def _registration(self) -> BrokerRegistrationRequest:
@@ -109,8 +112,9 @@ class Registration:
         )
 
     def _features(self) -> list[Feature]:
-        """What this release serves; and whatever the cluster has settled on before (an Apache broker wrote to this
-        directory, say): its records are read and kept, even where nothing here makes use of them."""
+        """Return the features that this release serves, and those that the cluster has settled on before (an Apache
+        broker wrote to this directory, say): their records are read and kept, even where nothing here makes use of
+        them."""
         levels = dict(SERVED)
         for name, level in self._broker.image.features.items():
             if name in FEATURES and name not in SERVED:

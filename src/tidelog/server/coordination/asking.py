@@ -14,7 +14,7 @@ from tidelog.server.requests.handler import RequestContext, Steps
 if TYPE_CHECKING:
     from tidelog.server.node.broker import Broker
 
-# That a coordinator is asked about in one go: it may look at its clock between two requests, not within one.
+# The groups that one request to a coordinator is about: it may look at its clock between two requests, not within one.
 GROUPS_AT_ONCE: Final = 500
 
 Refuse: TypeAlias = Callable[[Any, ErrorCode, str | None], Any]
@@ -29,7 +29,7 @@ def coordinator_request(broker: "Broker", context: RequestContext, body: Any) ->
 def ask_group(
     broker: "Broker", context: RequestContext, group_id: str, body: Any, refuse: Refuse, answer: Answer | None = None
 ) -> None:
-    """The group's coordinator; `answer` (the client, by default) gets the response."""
+    """Ask the group's coordinator; `answer` (the client, by default) gets the response."""
     answer = context.respond if answer is None else answer
     request = coordinator_request(broker, context, body)
     broker.coordinators.groups.submit(group_id, request, _responding(body, refuse, answer))
@@ -38,12 +38,14 @@ def ask_group(
 def ask_transaction(
     broker: "Broker", context: RequestContext, transactional_id: str, body: Any, refuse: Refuse, answer: Answer
 ) -> None:
-    """The coordinator of this transactional id; `answer` gets the response."""
+    """Ask the coordinator of this transactional id; `answer` gets the response."""
     request = coordinator_request(broker, context, body)
     broker.coordinators.transactions.submit(transactional_id, request, _responding(body, refuse, answer))
 
 
 def _responding(body: Any, refuse: Refuse, answer: Answer) -> Answer:
+    """Return a reply that makes a response of an error, too."""
+
     def reply(said: Any) -> None:
         if isinstance(said, ApiError):
             said = refuse(body, said.code, said.message)
@@ -82,8 +84,8 @@ def ask_groups(
     refuse: Refuse,
     done: Callable[[list[Any]], None],
 ) -> Steps[None]:
-    """Each coordinator about its groups among these, a few at a time, which `body_for` makes a request of; `done` gets
-    the responses."""
+    """Ask each coordinator about its groups among these, a few at a time; `body_for` makes the requests. `done` gets
+    all responses."""
     by_partition: dict[int, list[str]] = {}
     for group_id in group_ids:
         by_partition.setdefault(broker.coordinators.groups.partition_for(group_id), []).append(group_id)

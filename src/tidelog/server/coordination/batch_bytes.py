@@ -1,7 +1,7 @@
 """The records of one batch of a coordinator's log, from encoded keys and values to bytes.
 
 Every record of a batch has the time of the batch, and none has headers: what is left is a key, perhaps a value, and its
-place. Compiled by mypyc, because a commit of one offset is little more than this.
+offset. Compiled by mypyc, because a commit of one offset is little more than this.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ SHORT: Final = 64  # lengths below it are one byte
 
 
 def encode_records(keys: list[bytes], values: list[bytes | None]) -> bytes:
-    """Keys and values by position; a value that is None is a tombstone's."""
+    """Encode the records with these keys and values, by index. A value that is None is a tombstone's."""
     writer = BytesWriter()
     count: i64 = len(keys)
     row: i64 = 0
@@ -51,7 +51,7 @@ def write_record(writer: BytesWriter, row: i64, key: bytes, value: bytes | None)
 
 
 def length_size(length: i64) -> i64:
-    """The bytes of a length that is not negative: its zigzag is twice itself."""
+    """Return how many bytes a length that is not negative takes: its zigzag is twice itself."""
     size: i64 = 1
     rest: i64 = length >> 6
     while rest > 0:

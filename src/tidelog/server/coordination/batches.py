@@ -37,8 +37,8 @@ def encode_record(key: Any, value: Any, version: int) -> EncodedRecord:
 
 
 class Draft:
-    """A batch to be: `size_bytes` is an upper bound of what it will take. No dataclass, whose `__init__` would not be
-    compiled: a commit of one offset makes one of these."""
+    """A batch in the making; `size_bytes` is an upper bound of what it will take. It is no dataclass, whose `__init__`
+    would not be compiled: a commit of one offset makes one of these."""
 
     __slots__ = ("keys", "producer_epoch", "producer_id", "size_bytes", "values")
 
@@ -67,7 +67,8 @@ class Draft:
         self.size_bytes += other.size_bytes - BATCH_OVERHEAD
 
     def build_at(self, base_offset: int, leader_epoch: int, timestamp: int) -> bytes:
-        """Plain and outside of transactions, at its place in the log: what the log would make of what `build` makes."""
+        """Build a plain batch outside of transactions with its offset and epoch in it: the same bytes that the log
+        would make of what `build` returns."""
         body, count = encode_records(self.keys, self.values), len(self.keys)
         return seal(
             body,
@@ -84,6 +85,7 @@ class Draft:
         )
 
     def build(self, timestamp: int, compression: CompressionType) -> bytes:
+        """Build the batch as a client would send it: the log gives it its offset."""
         body = encode_records(self.keys, self.values)
         attributes = TRANSACTIONAL_FLAG if self.is_transactional else 0
         if compression is not CompressionType.NONE:
@@ -101,20 +103,21 @@ class Draft:
             timestamp,
             self.producer_id,
             self.producer_epoch,
-            # The log does not hold a coordinator to any. In transactions Kafka's all say that they are the first.
+            # The log checks no sequences of a coordinator. Kafka's transactional batches all have the first.
             0 if self.is_transactional else NO_SEQUENCE,
             count,
         )
 
 
 def _level(compression: CompressionType, size_bytes: int) -> int | None:
-    """Kafka's default for the codec, unless that takes too long for a turn: gzip at level 6 needs 55 ms for the 870 KB
-    of a commit of 9,800 partitions, and at level 1 it needs 4 ms and makes them 3 % larger."""
+    """Return the level for the codec: Kafka's default, unless that takes too long for a turn. gzip at level 6 needs 55
+    ms for the 870 KB of a commit of 9,800 partitions; at level 1 it needs 4 ms and makes them 3 % larger."""
     is_slow = compression is CompressionType.GZIP and size_bytes > GZIP_DEFAULT_LEVEL_BYTES_MAX
     return GZIP_FASTEST if is_slow else None
 
 
 def marker_batch(producer_id: int, producer_epoch: int, marker: EndTransactionMarker, timestamp: int) -> bytes:
+    """Build the control batch that ends a transaction of this producer."""
     options = BatchOptions(
         producer_id=producer_id, producer_epoch=producer_epoch, is_transactional=True, is_control=True
     )

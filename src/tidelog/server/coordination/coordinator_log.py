@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 # Encoded between two yields: about a millisecond of work.
 RECORDS_A_SLICE: Final = 250
-# What a turn's decisions may take, but for rare ones.
+# The room that the decisions of one turn take at most, but for rare ones.
 ROOM_BYTES: Final = 256 << 10
 
 VersionedMessage: TypeAlias = tuple[LogMessage, int]
@@ -52,26 +52,29 @@ Part: TypeAlias = Draft | TransactionMarker
 
 
 def batch_bytes_max(partition: Partition) -> int:
+    """Return the largest batch that the partition's topic takes."""
     rules = partition.log.rules
     return min(rules.max_message_bytes, rules.segment_bytes_max)
 
 
 def record_bytes_max(partition: Partition) -> int:
-    """Of a key and a value together: what fits into a batch alone."""
+    """Return how many bytes a key and its value may have together, so that they fit into a batch alone."""
     return batch_bytes_max(partition) - ONE_RECORD_OVERHEAD
 
 
 class CoordinatorLog:
+    """The log of one coordinator, and what this turn has gathered for it."""
+
     def __init__(self, broker: "Broker", partition: Partition, compression: Callable[[], CompressionType]) -> None:
         self._broker = broker
         self._partition = partition
         self._compression_of = compression
         self._compression = compression()
-        self._config = broker.config  # as of which it is the compression
+        self._config = broker.config  # the settings that `_compression` was read from
         self._open: Draft | None = None  # to be filled until the end of the turn
         self._appends: list[Append] = []  # staged in the log
-        self._is_refused = False  # the log took something not, and must take nothing of this turn
-        self._looked_ms = -1  # for room
+        self._is_refused = False  # the log refused a batch, and must take nothing of this turn
+        self._looked_ms = -1  # when it was last asked whether the disk has room
         self._has_room = True
 
     @property
@@ -115,7 +118,7 @@ class CoordinatorLog:
         into.add(record)
 
     def gather_encoded(self, key: bytes, value: bytes, wall_ms: int) -> bool:
-        """One record outside of transactions; False, and nothing is staged, where it is too large for a batch."""
+        """Stage one record outside of transactions; False, and nothing is staged, where it is too large for a batch."""
         limit_bytes = batch_bytes_max(self._partition)
         size_bytes = RECORD_OVERHEAD + len(key) + len(value)
         if BATCH_OVERHEAD + size_bytes > limit_bytes:
@@ -143,8 +146,8 @@ class CoordinatorLog:
             self._is_refused = True
 
     def _stores_as_built(self, draft: Draft) -> bool:
-        """Whether the topic takes a plain batch of this size as it is: nearly always. Settings may have changed since
-        the draft was begun."""
+        """Tell whether the topic takes the batch as it is built here, plain and unchanged: nearly always. Settings may
+        have changed since the draft was begun."""
         log = self._partition.log
         rules = log.rules
         return (
@@ -156,7 +159,7 @@ class CoordinatorLog:
         )
 
     def _append_own(self, draft: Draft, wall_ms: int) -> Refused | None:
-        """A batch that is made here need not be checked like one that came from outside."""
+        """Append a batch that was built here. It need not be checked like one that came from outside."""
         partition, log = self._partition, self._partition.log
         leader_epoch, base_offset, count = partition.leader_epoch, next_offset(log), len(draft.keys)
         stored = draft.build_at(base_offset, leader_epoch, wall_ms)
@@ -168,7 +171,8 @@ class CoordinatorLog:
             return None
 
     def _codec(self) -> CompressionType:
-        """What the broker's settings say. They are an object that is replaced when they change."""
+        """Return the compression that the broker's settings say. They are an object that is replaced when they
+        change."""
         config = self._broker.config
         if config is not self._config:
             self._config, self._compression = config, self._compression_of()
@@ -218,14 +222,14 @@ class CoordinatorLog:
 
     def _note_fault(self, fault: StorageFault) -> None:
         self._broker.append_fault(self._partition, fault)
-        self._is_refused = True  # no answer to one request: the machine goes, as after a write that failed
+        self._is_refused = True  # the machine is dropped, as after a write that failed
 
     # Writing
 
     def has_room(self, wall_ms: int) -> bool:
-        """Whether the disk has room for a turn's decisions, be it in the reserve; looked at once a millisecond. They
-        are replayed before they are written, so a write that finds no room costs the machine; a request that is refused
-        first, itself alone."""
+        """Tell whether the disk has room for a turn's decisions, be it in the reserve; asked once a millisecond.
+        Decisions are replayed before they are written: a write that finds no room costs the machine, a request that is
+        refused before costs only itself."""
         if wall_ms != self._looked_ms:
             self._looked_ms = wall_ms
             log = self._partition.log
@@ -233,13 +237,14 @@ class CoordinatorLog:
         return self._has_room
 
     def commit(self, _now_ms: int, wall_ms: int) -> bool:
-        """By way of all logs, so that a failure of the disk is noticed by those who look for it."""
+        """Write what was gathered, by way of all logs, so that a failure of the disk is noticed by those who look for
+        it. False: nothing was written."""
         if self.stage(wall_ms):
             self._broker.logs.commit([self._partition.log], wall_ms, uses_reserve=True)
         return self.settle()
 
     def stage(self, wall_ms: int) -> bool:
-        """Hand what was gathered over to the log; whether the log has something to write."""
+        """Hand what was gathered over to the log; return whether the log has something to write."""
         if self._open is not None:
             self._close_draft(wall_ms)
         if self._is_refused:
@@ -248,7 +253,7 @@ class CoordinatorLog:
         return bool(self._appends)
 
     def settle(self) -> bool:
-        """After the write of what was staged: move the high watermark. False: nothing of it was written."""
+        """Move the high watermark after the write of what was staged. False: nothing of it was written."""
         appends, self._appends = self._appends, []
         if self._is_refused:
             self._is_refused = False
@@ -265,7 +270,7 @@ class CoordinatorLog:
 
 
 def _parts(records: Sequence[VersionedMessage], limit_bytes: int) -> Generator[None, None, list[Part]]:
-    """Runs of one kind, each as many batches as it takes."""
+    """Cut the records into markers and batches of one producer each, as many as the limit makes it."""
     parts: list[Part] = []
     for count, (message, version) in enumerate(records, 1):
         if isinstance(message, TransactionMarker):

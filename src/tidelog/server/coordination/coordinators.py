@@ -1,8 +1,9 @@
 """The coordinators of this broker, of groups and of transactions, and their part in a turn of the loop.
 
-They have it between the requests that a turn brought and its end, when everything is sent: what was asked in a turn is
-decided, written and, on a partition of one replica, answered in it. What a decision brings about (a marker in another
-coordinator's partition, say) is a new request, so they go round until nobody has anything to do, or the time is up.
+They have their part between the requests that a turn brought and its end, when everything is sent: what was asked in a
+turn is decided, written and, on a partition of one replica, answered in it. What a decision brings about (a marker in
+another coordinator's partition, say) is a new request, so they go round until nobody has anything to do, or the time is
+up.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -38,6 +39,8 @@ def _transactions() -> "CoordinatorKind[TransactionCoordinator]":
 
 
 class Coordinators:
+    """Both families of coordinators: `broker.coordinators`."""
+
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
         self._is_stopped = False
@@ -57,13 +60,14 @@ class Coordinators:
 
     @property
     def deadline_ms(self) -> int | None:
-        """When one of them wants a turn for the sake of time."""
+        """The time at which a coordinator wants a turn even if nobody asks it anything; None: never."""
         one, other = self.groups.deadline_ms, self.transactions.deadline_ms
         if one is None or other is None:
             return other if one is None else one
         return min(one, other)
 
     def turn(self) -> None:
+        """Let both families work, in rounds, until nobody has anything to do or the turn is over."""
         broker = self._broker
         turn = broker.turn
         now_ms, wall_ms = turn.monotonic_ms, turn.wall_ms
@@ -81,12 +85,13 @@ class Coordinators:
     # What they follow
 
     def look(self, partition: Partition) -> None:
-        """After every change of a partition that this broker hosts."""
+        """Start or drop the coordinator of a partition, after every change of a partition that this broker hosts."""
         family = self._families.get(partition.topic_partition.topic)
         if family is not None and not self._is_stopped:
             family.look(partition)
 
     def wake(self, partition: Partition) -> None:
+        """Go on with a coordinator whose loading waited for the disk or for a worker."""
         family = self._families.get(partition.topic_partition.topic)
         if family is not None:
             family.wake(partition.topic_partition.partition)
@@ -96,7 +101,7 @@ class Coordinators:
             family.image_changed(self._broker.turn.monotonic_ms, changes)
 
     def reconfigured(self, partition: Partition | None = None) -> None:
-        """The settings of the broker, or of one partition's topic, have changed."""
+        """Apply changed settings, of the broker or of one partition's topic."""
         if partition is None:
             for family in self._families.values():
                 family.reconfigured()
@@ -104,7 +109,7 @@ class Coordinators:
             self._families[partition.topic_partition.topic].reconfigured(partition.topic_partition.partition)
 
     def stop(self) -> None:
-        """For good, transactions before the groups in which they end."""
+        """Drop all coordinators for good: transactions first, and then the groups in which they end."""
         self._is_stopped = True
         for family in reversed(self._families.values()):
             family.stop()

@@ -1,11 +1,11 @@
 """All coordinators of one kind on this broker: one for each partition of their topic that it leads.
 
-A key (a group, a transactional id) belongs to the partition that Java's `String.hashCode` gives it: brokers of a mixed
+A key (a group, a transactional id) belongs to the partition that Java's String.hashCode gives it: brokers of a mixed
 cluster, and the records that are there already, agree on that.
 
 Most turns concern few of them. Those that have something to do are in `_ready`, those that have only something to write
-(`commit_path` has decided for them) in `_decided`, those whose answers wait for a high watermark in `_held`, those that
-were dropped and wait for their log in `_settling`; the others cost nothing but a glance at the earliest of their
+(`quick_commit` has decided for them) in `_decided`, those whose answers wait for a high watermark in `_held`, those
+that were dropped and wait for their log in `_settling`; the others cost nothing but a glance at the earliest of their
 deadlines.
 """
 
@@ -31,7 +31,8 @@ _MIN_INT32: Final = 1 << 31
 
 @lru_cache(KEYS_REMEMBERED)
 def java_hash(text: str) -> int:
-    """`Utils.abs(text.hashCode())`: over UTF-16 units, in 32 bits; the one number without an absolute value is 0."""
+    """Return what Java's `Utils.abs(text.hashCode())` is: over UTF-16 units, in 32 bits; the one number without an
+    absolute value becomes 0."""
     encoded = text.encode("utf-16-be", "surrogatepass")
     found = 0
     for at in range(0, len(encoded), 2):
@@ -40,8 +41,10 @@ def java_hash(text: str) -> int:
 
 
 class CoordinatorFamily(Generic[M]):
+    """The coordinators of one kind, by partition of their topic."""
+
     def __init__(self, broker: "Broker", topic: str, import_kind: Callable[[], "CoordinatorKind[M]"]) -> None:
-        """`import_kind` is asked when a coordinator is needed for the first time."""
+        """`import_kind` is called when a coordinator is needed for the first time."""
         self._broker = broker
         self.topic = topic
         self._import_kind = import_kind
@@ -52,7 +55,7 @@ class CoordinatorFamily(Generic[M]):
         self._held: dict[int, CoordinatorShard[M]] = {}
         self._settling: dict[int, CoordinatorShard[M]] = {}
         self._deadlines: dict[int, int] = {}
-        self._next_ms: int | None = None  # the earliest of them
+        self._next_ms: int | None = None  # the earliest of the deadlines
         self._count: int | None = None  # partitions of the topic, as of the last image
 
     @property
@@ -72,7 +75,7 @@ class CoordinatorFamily(Generic[M]):
         return self._count
 
     def partition_of(self, key: str) -> Partition | None:
-        """The partition that a key's coordinator writes to, if it is here."""
+        """Return the partition that the key's coordinator writes to; None where another broker leads it."""
         shard = self.shard_of(key)
         return None if shard is None else shard.partition
 
@@ -80,19 +83,20 @@ class CoordinatorFamily(Generic[M]):
         return self._shards.get(self.partition_for(key))
 
     def machines(self) -> list[tuple[int, M]]:
-        """Those that may be asked, by partition."""
+        """Return the machines that are active, with their partitions, in the order of the partitions."""
         found = ((index, self._shards[index].machine) for index in sorted(self._shards))
         return [(index, machine) for index, machine in found if machine is not None]
 
     def partitions(self) -> list[int]:
-        """All that this broker coordinates, or will once they are loaded."""
+        """Return all partitions that this broker coordinates, or will once they are loaded."""
         return sorted(self._shards)
 
     def submit(self, key: str, request: Any, reply: Reply) -> None:
         self.submit_to(self.partition_for(key), request, reply)
 
     def submit_to(self, partition: int, request: Any, reply: Reply) -> None:
-        """`reply` gets the response, or an ErrorCode or ApiError; at once where this broker is not the one to ask."""
+        """Hand a request to the coordinator of a partition. `reply` gets the response, or an ErrorCode or ApiError; at
+        once where this broker is not the one to ask."""
         shard = self._shards.get(partition)
         if shard is None:
             reply(ErrorCode.NOT_COORDINATOR)
@@ -101,7 +105,7 @@ class CoordinatorFamily(Generic[M]):
         self._ready[partition] = shard
 
     def has_decided(self, shard: "CoordinatorShard[M]") -> None:
-        """Outside of its turn: what it has decided is to be written in this one."""
+        """Note that a coordinator has decided something outside of its turn, which is to be written in this one."""
         self._decided[shard.index] = shard
 
     # Turns
@@ -120,7 +124,8 @@ class CoordinatorFamily(Generic[M]):
         )
 
     def turn(self, now_ms: int, wall_ms: int, is_over: Callable[[], bool]) -> bool:
-        """Whether anybody did anything. Who has had no time is the first of the next turn."""
+        """Write, answer and handle what is due; return whether any coordinator did anything. One that had no time left
+        is the first of the next turn."""
         self._answer_held()
         self._wake_settled()
         has_written = bool(self._decided)
@@ -141,8 +146,9 @@ class CoordinatorFamily(Generic[M]):
         return has_written or bool(ready)
 
     def _write_decided(self, wall_ms: int) -> None:
-        """Write all of them together: what a directory has to be asked, and who has to be told, is the same for all. A
-        deadline that a decision has moved is noticed at the old one: a member that is alive only puts it off."""
+        """Write the decisions of all these coordinators together: what a directory has to be asked, and who has to be
+        told, is the same for all. A deadline that a decision has moved is noticed at the old one: a member that is
+        alive only puts it off."""
         decided, self._decided = self._decided, {}
         shards = [shard for index, shard in decided.items() if index not in self._ready]  # those write in their turn
         staged = [shard.partition.log for shard in shards if shard.log.stage(wall_ms)]
@@ -153,6 +159,8 @@ class CoordinatorFamily(Generic[M]):
                 self._look_ahead(shard.index, shard)
 
     def _look_ahead(self, index: int, shard: "CoordinatorShard[M]") -> None:
+        """Note what the coordinator does next: work, wait for the high watermark or for its log, or rest until a
+        deadline."""
         if self._shards.get(index) is not shard:
             return
         if shard.has_work:
@@ -186,7 +194,7 @@ class CoordinatorFamily(Generic[M]):
     # Leadership, and what else changes
 
     def look(self, partition: Partition) -> None:
-        """The partition has another leader, epoch or state, or is gone."""
+        """Start or drop the coordinator of a partition that has another leader, epoch or state, or is gone."""
         index = partition.topic_partition.partition
         is_ours = partition.is_leader and partition.is_online
         shard = self._shards.get(index)
@@ -216,7 +224,7 @@ class CoordinatorFamily(Generic[M]):
         shard.drop()
 
     def wake(self, index: int) -> None:
-        """What its loading waited for is there."""
+        """Give the coordinator a turn: what its loading waited for is there."""
         if index in self._shards:
             self._ready[index] = self._shards[index]
 
@@ -227,14 +235,14 @@ class CoordinatorFamily(Generic[M]):
             self._note_deadline(index, shard.replicated.deadline)
 
     def reconfigured(self, index: int | None = None) -> None:
-        """One of them, or all."""
+        """Apply changed settings to one coordinator, or to all."""
         self._count = None
         for each, shard in self._in_order():
             if index in (None, each):
                 shard.reconfigured()
 
     def stop(self) -> None:
-        """For good: who waits is told to ask elsewhere."""
+        """Drop all coordinators for good; requests that wait are told to ask elsewhere."""
         for index, shard in self._in_order():
             self._forget(index, shard)
 

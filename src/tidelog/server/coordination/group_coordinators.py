@@ -1,4 +1,4 @@
-"""Group coordinators, as `coordinators` runs them: one a partition of `__consumer_offsets`."""
+"""Group coordinators, as `coordinators` runs them: one for each partition of `__consumer_offsets`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final

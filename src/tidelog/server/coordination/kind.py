@@ -1,5 +1,5 @@
 """What the coordinators of groups and of transactions differ in. A module of its own, because mypyc does not compile
-dataclasses that are generic, and `coordinator_shard` is compiled."""
+dataclasses that are generic, and `running_coordinator` is compiled."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ M = TypeVar("M", bound=Machine)
 
 @dataclass(slots=True)
 class CoordinatorKind(Generic[M]):
-    """One kind of coordinator. Functions get the broker as it is then."""
+    """One kind of coordinator. Its functions get the broker as it is at the call."""
 
     topic: str
     types: RecordTypesById
-    partitions_wanted: Callable[["Broker"], int]  # of the topic, before it is there
+    partitions_wanted: Callable[["Broker"], int]  # how many the topic will have, before it exists
     compression: Callable[["Broker"], CompressionType]
-    make: Callable[["Broker", Partition, int], M]  # for this partition, with records of at most so many bytes
+    make: Callable[["Broker", Partition, int], M]  # for a partition, with records of at most so many bytes
     activate: Callable[[M, int], Result]  # once everything is loaded, at this time
     image_changed: Callable[[M, int, "Broker", Changes], None]
     reconfigured: Callable[[M, "Broker", int], None]  # settings, or the size of a record, have changed

@@ -1,7 +1,7 @@
 """Everything that a coordinator's log holds, as the messages that its machine replays, a slice at a time.
 
-Read to the end of the log and not only to the high watermark: a leader commits all that it has, sooner or later, and
-until then the driver holds back every answer that rests on it.
+It is read to the end of the log and not only to the high watermark: a leader commits all that it has, sooner or later,
+and until then the driver holds back every answer that rests on it.
 
 Plain batches, which nearly all are, go through the compiled decoder as long as they follow one another; compressed and
 transactional ones are read one by one. One that takes too long for a turn (an administrator's client may write what it
@@ -41,28 +41,29 @@ if TYPE_CHECKING:
     from tidelog.server.produce.preparations import Outcome
 
 READ_BYTES: Final = 256 << 10
-# Handed over at once: about a millisecond of decoding and as much of replaying.
+# Messages that are handed over at once: about a millisecond of decoding and as much of replaying.
 MESSAGES_A_SLICE: Final = 250
 ROWS_A_RUN: Final = 2_000
 # A range that is not in the page cache after so many attempts to warm it is read all the same: the cache drops it as
 # fast as it comes, or the disk can not read it, and then says so.
 WARM_ROUNDS_MAX: Final = 8
-# Plain batches that are decoded at once. More than READ_BYTES is only ever read of a single batch.
+# Plain batches of up to so many bytes are decoded at once. More than READ_BYTES is only ever read of a single batch.
 PLAIN_BYTES_MAX: Final = INLINE_SENT_BYTES[0]
 NOT_PLAIN: Final = COMPRESSION_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG
 
 
-# Decodes rows of a kind that its log is full of, from one to another at most: a message for the machine, and the first
-# row that is no part of it.
+# Decodes rows of the kind that the log is full of, between two row numbers. Returns one message for the machine, and
+# the first row that is no part of it.
 LoadRun: TypeAlias = Callable[[Columns, int, int], tuple[Any, int]]
 
 
 class LoadFailed(Exception):
-    """The log can not be read, or not be understood, to its end; `str` says which record it is, and what is wrong."""
+    """The log can not be read, or not be understood, to its end; the text says which record it is, and what is
+    wrong."""
 
 
 class _Span(NamedTuple):
-    """The records that became one message."""
+    """The offsets of the records that became one message."""
 
     first: int
     last: int
@@ -73,6 +74,8 @@ class _Span(NamedTuple):
 
 
 class Loading:
+    """The loading of one coordinator's log."""
+
     def __init__(
         self,
         broker: "Broker",
@@ -81,17 +84,17 @@ class Loading:
         on_unknown: Callable[[int], None],
         load_run: LoadRun | None = None,
     ) -> None:
-        """`on_unknown` hears of each type that is passed over, once."""
+        """`on_unknown` is called with each record type that is passed over, once."""
         self._broker = broker
         self._partition = partition
         self._types = types
         self._on_unknown = on_unknown
         self._load_run = load_run
         self._unknown: dict[int, None] = {}
-        self._spans: list[_Span] = []  # of the messages that were handed over last
-        self._warm_rounds = 0  # of the range that is to be read next
-        self._piece: Outcome | None = None  # of a batch that is with the workers
-        self._last_offset = -1  # of the records of its pieces
+        self._spans: list[_Span] = []  # the records behind each message of the last slice
+        self._warm_rounds = 0  # how often the range that is read next was warmed
+        self._piece: Outcome | None = None  # what a worker made of the batch that it has
+        self._last_offset = -1  # the last offset in the pieces of that batch
         self.is_waiting = False  # for the disk, for descriptors, or for a batch worker
 
     def warmed(self, _ticket: Ticket) -> None:
@@ -99,10 +102,11 @@ class Loading:
         self._broker.coordinators.wake(self._partition)
 
     def where(self, message: int) -> str:
-        """Which record, or records, this message of the last slice is."""
+        """Say which record, or records, a message of the last slice was made of."""
         return str(self._spans[message])
 
     def slices(self) -> Iterator[list[Any]]:
+        """Yield the messages of the whole log, a slice at a time; an empty one while the loading waits."""
         offset = self._partition.log.log_start_offset
         while True:
             try:
@@ -124,7 +128,7 @@ class Loading:
             offset = index.last_offsets[len(index) - 1] + 1
 
     def _read_warm(self, offset: int) -> bytes | None:
-        """Empty at the end of the log. None: ask again once nothing is waited for any more (`is_waiting`)."""
+        """Read the next batches. Empty at the end of the log; None: read again once `is_waiting` is over."""
         try:
             found = self._read(offset)
             if found.segment is not None and self._warm_rounds < WARM_ROUNDS_MAX and self._begin_warm(found):
@@ -143,7 +147,8 @@ class Loading:
         return found
 
     def _wait_for_descriptors(self) -> None:
-        """A helper syncs the directory when it gets one: by then there may be one for us."""
+        """Wait until a helper could sync the directory, for which it needs a descriptor: by then there may be one for
+        us."""
         log = self._partition.log
         self.is_waiting = True
         self._broker.when_warm(log.fs.begin_sync_directory(log.directory), self)
@@ -173,7 +178,8 @@ class Loading:
                     yield from self._sliced(self._entries(batch.header, records))
 
     def _in_pieces(self, batch: RecordBatch) -> Iterator[list[Any]]:
-        """A batch that takes longer than a turn: a worker hands over some of its records at a time."""
+        """Yield the messages of a batch that takes longer than a turn: a worker hands over some of its records at a
+        time."""
         whole, base_offset = bytes(batch.view), batch.header.base_offset
         position, records_before, self._last_offset = 0, 0, base_offset - 1
         while True:
@@ -191,7 +197,7 @@ class Loading:
             position, records_before = piece.end, piece.records_before_end
 
     def _in_order(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Within a piece the records see to it that their offsets ascend; here, from one piece to the next."""
+        """Check that offsets ascend from one piece to the next. Within a piece, reading the records checks it."""
         for record in records:
             if record.offset <= self._last_offset:
                 raise LoadFailed(f"the record at offset {record.offset} comes after offset {self._last_offset}")
@@ -208,7 +214,8 @@ class Loading:
         self._broker.coordinators.wake(self._partition)
 
     def _plain(self, columns: Columns) -> Iterator[list[Any]]:
-        """All rows of some batches: runs of what the log mostly holds at once, the others one by one."""
+        """Yield the messages of plain batches: of a run of rows like most of the log one message, of any other row one
+        each."""
         positions = memoryview(columns.positions)
         messages: list[Any] = []
         self._spans = []
@@ -231,7 +238,7 @@ class Loading:
         yield messages
 
     def _decode_row(self, columns: Columns, positions: memoryview, row: int) -> list[LogMessage]:
-        """Nothing where it is passed over."""
+        """Return the message of one row; nothing where the row is passed over."""
         key, key_end, value, value_end = positions[4 * row : 4 * row + 4]
         is_tombstone = columns.null_values > 0 and is_null(columns, row, NULL_VALUE)
         offset = columns.offsets[row]
@@ -242,7 +249,8 @@ class Loading:
         return [KeyValue(found[0], found[1])]
 
     def _entries(self, header: BatchHeader, records: Iterator[Record]) -> Iterator[tuple[int, LogMessage | None]]:
-        """With their offsets; None for what is passed over: that takes time, too."""
+        """Yield a batch's messages with their offsets; None for a record that is passed over, because that takes time,
+        too."""
         return _markers(header, records) if header.is_control else self._key_values(header, records)
 
     def _key_values(self, header: BatchHeader, records: Iterator[Record]) -> Iterator[tuple[int, LogMessage | None]]:
@@ -275,7 +283,8 @@ class Loading:
 
 
 def _runs(index: BatchIndex) -> Iterator[tuple[int, int, bool]]:
-    """Where to decode from and to: plain batches in a row, or one that is not plain."""
+    """Yield positions to decode from and to, and whether what lies between is plain: plain batches in a row, or one
+    that is not."""
     positions = [*memoryview(index.positions).tolist(), index.end]
     attributes: list[int] = memoryview(index.attributes).tolist()
     first = 0
@@ -290,7 +299,8 @@ def _runs(index: BatchIndex) -> Iterator[tuple[int, int, bool]]:
 
 
 def _markers(header: BatchHeader, records: Iterator[Record]) -> Iterator[tuple[int, LogMessage | None]]:
-    """The log does not say under which version of the protocol a transaction was made; nobody asks again."""
+    """Yield the markers of a control batch. The log does not say which transaction version they were written by, and
+    nobody asks for it again."""
     for record in records:
         if read_control_type(record) in (ControlRecordType.COMMIT, ControlRecordType.ABORT):
             marker = read_marker(record)

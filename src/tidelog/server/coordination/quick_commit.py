@@ -46,6 +46,8 @@ _KEY_VERSION_CORRELATION: Final = Struct(">hhi")
 
 
 class CommitPath:
+    """What is remembered of the last OffsetCommit of a connection, and of its answer."""
+
     def __init__(
         self,
         broker: "Broker",
@@ -87,7 +89,7 @@ class CommitPath:
         return b"".join(encode_response(correlation_id, self._said(code), self._version))
 
     def take(self, connection: "ClientConnection", start: int, end: int) -> bool:
-        """Decide the commit in this frame; False where it has to be looked at properly."""
+        """Decide the commit in this frame; False where the frame has to be parsed."""
         buffer = connection.receive.buffer
         position = start + self._offset_after
         metadata_at = position + _OFFSET_EPOCH.size
@@ -144,7 +146,7 @@ class CommitPath:
         return True
 
     def _committing(self, groups: Any) -> Any:
-        """The group, where it allows the commit; None where it is gone or says no."""
+        """Return the group, where it allows the commit; None where it is gone or says no."""
         group = groups.groups.get(self._group_id)
         if group is None:
             return None
@@ -162,7 +164,7 @@ class CommitPath:
 
 
 class _Answer:
-    """Whom to tell when the commit is committed, or will never be."""
+    """The answer to one commit, which is given when the commit is in the log, or never will be."""
 
     def __init__(
         self, path: CommitPath, connection: "ClientConnection", sequence: int, correlation_id: int, began_ns: int
@@ -185,7 +187,7 @@ class _Answer:
 
 
 def learn(connection: "ClientConnection", request: Request, body: OffsetCommitRequest, frame_start: int) -> None:
-    """From a commit that goes the ordinary way; whether it is allowed does not matter."""
+    """Remember the shape of a commit that goes the ordinary way; whether it is allowed does not matter."""
     broker = connection.broker
     if request.api_version < FIRST_FLEXIBLE or len(body.topics) != 1 or len(body.topics[0].partitions) != 1:
         return
@@ -202,7 +204,8 @@ def learn(connection: "ClientConnection", request: Request, body: OffsetCommitRe
 
 
 def _offset_at(request: Request, body: OffsetCommitRequest) -> int | None:
-    """Where it stands in the buffer: counted from the end, and looked at again. None for frames of another shape."""
+    """Return the position of the offset in the buffer, counted from the frame's end and verified. None for frames of
+    another shape."""
     partition = body.topics[0].partitions[0]
     metadata = (partition.committed_metadata or "").encode()
     at = request.end - len(_TRAILER) - len(metadata) - 1 - _OFFSET_EPOCH.size

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Machine)
 
-RETRY_MS: Final = 1_000  # for what time or a start brings about, while there is no room to write it down
+RETRY_MS: Final = 1_000  # before the machine acts by itself again, while the disk has no room
 
 
 class CoordinatorShard(Generic[M]):
+    """One coordinator in one leader epoch."""
+
     def __init__(
         self, broker: "Broker", kind: CoordinatorKind[M], partition: Partition, on_effect: Callable[[Any], None]
     ) -> None:
@@ -67,7 +69,7 @@ class CoordinatorShard(Generic[M]):
 
     @property
     def machine(self) -> M | None:
-        """While it may be asked."""
+        """The machine, while it is active; None while it is loading or waits for its log."""
         return self.replicated.machine if self.replicated.is_active else None
 
     @property
@@ -76,21 +78,21 @@ class CoordinatorShard(Generic[M]):
 
     @property
     def has_work(self) -> bool:
-        """Whether the next turn should come at once."""
+        """Tell whether the next turn should come at once."""
         if self.is_failed or self.is_waiting_for_disk:
             return False
         return self.replicated.has_work or (self.replicated.is_idle and not self.partition.log.is_unsettled)
 
     @property
     def is_free(self) -> bool:
-        """Whether something could be decided and written at once."""
+        """Tell whether a request could be decided and written at once."""
         return self.replicated.is_free and not self.partition.is_under_min_isr and self._has_room()
 
     # Its turn
 
     def submit(self, now_ms: int, request: Any, reply: Reply) -> None:
-        """Below `min.insync.replicas`, or without room, nothing is decided that could not be committed; reading goes
-        on."""
+        """Hand a request to the machine. Below `min.insync.replicas`, or without room on the disk, requests that write
+        are refused, because their decisions could not be committed; those that only read go on."""
         may_write = not self.partition.is_under_min_isr and self._has_room()
         if not may_write and not isinstance(request.message, self._kind.reads):
             reply(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -107,7 +109,7 @@ class CoordinatorShard(Generic[M]):
             if self.is_failed or self.partition.log.is_unsettled:
                 return
             replicated = self.replicated = self._begin()
-        # What it begins with goes before anybody's request: as soon as there is room for either.
+        # What the machine begins with goes before every request, as soon as there is room for it.
         replicated.hold_steps_until_ms = None if self._has_room() else now_ms + RETRY_MS
         try:
             replicated.turn(now_ms, wall_ms, lambda: self.is_waiting_for_disk or is_over())
@@ -135,7 +137,7 @@ class CoordinatorShard(Generic[M]):
         self.replicated.drop()
 
     def drop(self) -> None:
-        """The partition is led no more, or not in this epoch."""
+        """End this life: the partition is led no more, or not in this epoch."""
         if not self.replicated.is_idle:
             self.replicated.drop()
 

@@ -1,4 +1,4 @@
-"""Transaction coordinators, as `coordinators` runs them: one a partition of `__transaction_state`."""
+"""Transaction coordinators, as `coordinators` runs them: one for each partition of `__transaction_state`."""
 
 from typing import TYPE_CHECKING, Final
 

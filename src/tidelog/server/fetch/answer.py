@@ -33,11 +33,11 @@ class FetchAnswer:
         self._session = session
         self._is_incremental = is_incremental
         self._by_topic: dict[tuple[str, Uuid], FetchableTopicResponse] = {}
-        self._leaders: dict[int, None] = {}  # that the response names
+        self._leaders: dict[int, None] = {}  # the leaders that the response names
         self.has_records = False
 
     def add(self, each: Fetched) -> None:
-        """Tell what a partition answers, where the client does not know it yet."""
+        """Add what a partition answers to the response, unless the client knows it already."""
         session, version = self._session, self._context.api_version
         if version < FIRST_WITH_LEADER:
             _translate(each, version)
@@ -57,7 +57,7 @@ class FetchAnswer:
             self.has_records = True
 
     def _is_told(self, session: FetchSession, each: Fetched) -> bool:
-        """Whether the client does not know it yet; and the session is brought up to date."""
+        """Tell whether the response has to name the partition, and bring the session up to date."""
         entry = each.entry
         is_news = entry.is_news(each.data, each.size_bytes)
         if each.is_unknown:
@@ -78,7 +78,7 @@ class FetchAnswer:
         )
 
     def _endpoints(self) -> list[NodeEndpoint]:
-        """Of the leaders that the response names."""
+        """Return the addresses of the leaders that the response names."""
         if self._context.api_version < FIRST_WITH_ENDPOINTS:
             return []
         accepted = self._context.connection.accepted
@@ -91,7 +91,8 @@ class FetchAnswer:
 
 
 def _translate(each: Fetched, version: int) -> None:
-    """For old clients: there is no room for the leader, and at an error that they do not know they would give up."""
+    """Change an answer for old clients: their versions have no field for the leader, and they would give up at an error
+    that they do not know."""
     each.data.current_leader = LeaderIdAndEpoch()
     if each.data.error_code == ErrorCode.KAFKA_STORAGE_ERROR and version < FIRST_WITH_STORAGE_ERROR:
         each.data.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER

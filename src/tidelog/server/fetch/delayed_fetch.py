@@ -41,6 +41,8 @@ WARM_ROUNDS_MAX: Final = 8
 
 
 class DelayedFetch:
+    """One fetch under way, in the purgatory while it waits."""
+
     __slots__ = (
         "broker",
         "context",
@@ -77,21 +79,21 @@ class DelayedFetch:
         self.has_records = False  # and has been answered with them
         self.counted_bytes = 0
         self.wanted_bytes = min(request.min_bytes, request.max_bytes, broker.limits.fetch_bytes_max)
-        self.kept_bytes = 0  # while it waits, beyond its session's
+        self.kept_bytes = 0  # what it counts against its connection while it waits
         self.is_cold = False  # the last reading found something that has to be warmed
         self.warming = 0  # ranges that a helper is bringing into the page cache
         self.warm_rounds = 0
 
     def open(self) -> Steps[ErrorCode]:
-        """Find or make the session, with what the request changes in it."""
+        """Find or make the session, and apply the request's changes to it."""
         return self._guarded(self._incremental() if self.is_incremental else self._full())
 
     def go_on(self) -> Steps[FetchResponse | None]:
-        """Answer, where there is enough; None where the request waits, or where nobody is there to hear it."""
+        """Answer, where there is enough; None where the request waits, or where its connection has ended."""
         return self._guarded(self._count_and_answer())
 
     def _guarded(self, steps: Steps[T]) -> Steps[T]:
-        """A bug, or the end of the node, must not leave the session to a fetch that never ends."""
+        """Run the steps. A bug, or the end of the node, must not leave the session to a fetch that never ends."""
         self.is_under_way = True
         try:
             return (yield from steps)
@@ -102,7 +104,7 @@ class DelayedFetch:
             self.is_under_way = False
 
     def _end(self) -> None:
-        """It is over; what it was about may be large, and its place in the purgatory keeps it for a long time yet."""
+        """End the fetch, and let go of what may be large: the purgatory keeps this object for a long time yet."""
         self.is_done = True
         session = self.session
         self.session, self.request = _NOTHING, _NO_REQUEST
@@ -119,12 +121,13 @@ class DelayedFetch:
     # The session
 
     def adopt(self, session: FetchSession) -> None:
-        """It is a request of this session."""
+        """Make this the request of the session that is under way."""
         session.parked = self
         self.session = session
 
     def _full(self) -> Steps[ErrorCode]:
-        """All partitions that the request names; to be kept where it asks for that, there is room, and any exists."""
+        """Make a session of the partitions that the request names; keep it if asked to, if there is room and any
+        exists."""
         broker, request = self.broker, self.request
         sessions = broker.fetch_sessions
         if request.session_id != NO_SESSION:
@@ -147,7 +150,7 @@ class DelayedFetch:
         return False
 
     def _incremental(self) -> Steps[ErrorCode]:
-        """The session of the request, with what it changes."""
+        """Find the session of the request, wait for an earlier request of it, and apply the changes."""
         broker, request = self.broker, self.request
         sessions, by_id = broker.fetch_sessions, self.context.api_version >= FIRST_BY_ID
         session = sessions.use(request.session_id, request.session_epoch, by_id, broker.turn.monotonic_ms)
@@ -203,8 +206,8 @@ class DelayedFetch:
             connection.keep(self.kept_bytes)
 
     def _is_enough(self) -> Steps[bool]:
-        """An unknown topic does not end the wait, unless nothing else was asked for: a client that goes on asking for a
-        deleted topic would never rest."""
+        """Tell whether there is enough to answer. An unknown topic does not end the wait, unless nothing else was asked
+        for: a client that goes on asking for a deleted topic would never rest."""
         session, unknown = self.session, 0
         self.counted_bytes = 0
         for entry in session.to_look_at():
@@ -223,7 +226,7 @@ class DelayedFetch:
         return unknown == len(session.partitions) or self._has_counted_enough()
 
     def _counted(self, entry: FetchEntry) -> int:
-        """What the partition has by now: the sum of all is brought up to date, unless it is no number of bytes."""
+        """Count what the partition could answer with by now. The sum follows, unless that is no number of bytes."""
         counted = count_bytes(self.broker, entry, self.isolation)
         if counted == UNKNOWN_PARTITION:
             entry.counted_bytes = 0
@@ -236,7 +239,7 @@ class DelayedFetch:
         return self.counted_bytes >= self.wanted_bytes
 
     def moved(self, entry: FetchEntry) -> None:
-        """A partition has moved. Nothing but its bytes is counted anew."""
+        """Count the bytes of a partition that has moved anew, and answer if there is enough now."""
         if self.is_under_way:
             self.moved_meanwhile[entry] = None
         elif not self.warming:
@@ -250,24 +253,24 @@ class DelayedFetch:
         return self.is_done
 
     def abandon(self) -> None:
-        """Nobody hears the answer: let go of everything at once, since the wait may be one of weeks. One that is under
-        way notices by itself."""
+        """Let go of everything at once, since nobody hears the answer and the wait may be one of weeks. A fetch that is
+        under way notices by itself."""
         if not self.is_done and not self.is_under_way:
             self._end()
 
     def expire(self) -> None:
-        """Time is up: whatever there is. A range that is being warmed still is waited for."""
+        """Answer with what there is, because the time is up. A range that is being warmed is still waited for."""
         if not self.warming and not self.is_under_way:
             self._finish(waits_for_cold=True)
 
     def hurry(self) -> None:
-        """The session goes on without it, or ends: answer at once, without what is not in the page cache. One with many
-        partitions begins to be answered."""
+        """Answer without what is not in the page cache: the session goes on without this request, or ends. A fetch of
+        many partitions only begins to be answered."""
         if not self.is_done and not self.is_under_way:
             self._finish(waits_for_cold=False)
 
     def _finish(self, *, waits_for_cold: bool) -> None:
-        """Read and answer after a wait: now, or in slices where it is about many partitions."""
+        """Read and answer after a wait: now, or in slices where the fetch is about many partitions."""
         steps = self._guarded(self._read_and_answer(waits_for_cold=waits_for_cold))
         if len(self.session.unsettled) > WHOLE_ELEMENTS_MAX:
             self.is_under_way = True
@@ -285,7 +288,7 @@ class DelayedFetch:
     # Reading
 
     def _read_and_answer(self, *, waits_for_cold: bool) -> Steps[FetchResponse | None]:
-        """None where what was read is incomplete and has to be warmed first, or nobody is there to hear it."""
+        """Read, and return the response. None where some range has to be warmed first, or the connection has ended."""
         fetched: list[Fetched] = []
         try:
             while True:
@@ -305,8 +308,8 @@ class DelayedFetch:
             raise
 
     def _read(self, fetched: list[Fetched], *, waits_for_cold: bool) -> Steps[None]:
-        """What each partition answers. Where `is_cold` is set afterwards, the answers are not whole. A partition that
-        has nothing to say is settled as it is read: when it moves afterwards, it is looked at again."""
+        """Read each partition. Where `is_cold` is set afterwards, the answers are not whole. A partition that has
+        nothing to say is settled as it is read: when it moves afterwards, it is looked at again."""
         session, connection = self.session, self.context.connection
         left, is_first = self.max_bytes, True
         may_wait = waits_for_cold and self.warm_rounds >= WARM_ROUNDS_MAX
@@ -341,7 +344,7 @@ class DelayedFetch:
         return one
 
     def _give_back(self, fetched: list[Fetched]) -> None:
-        """What was read is not sent: its files are given back, and its partitions have everything still to say."""
+        """Release the files of answers that are not sent; their partitions have everything still to say."""
         unsettled = self.session.unsettled
         for each in fetched:
             each.release()
@@ -349,7 +352,7 @@ class DelayedFetch:
         fetched.clear()
 
     def _wait_for(self, begin: Callable[[], Ticket]) -> bool:
-        """Whether a helper is at it; False where the disk refuses even that."""
+        """Have a helper warm a range; False where the disk refuses even that."""
         try:
             ticket = begin()
         except StorageFault as fault:
@@ -361,7 +364,7 @@ class DelayedFetch:
         return True
 
     def warmed(self, _ticket: Ticket) -> None:
-        """A helper is done with a range, well or not: a disk that fails will say so to whoever reads it."""
+        """Go on after a helper is done with a range, well or not: a disk that fails will say so to whoever reads it."""
         self.warming -= 1
         if not self.warming and not self.is_done and not self.is_under_way:
             self.warm_rounds += 1

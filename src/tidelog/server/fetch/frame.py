@@ -1,4 +1,4 @@
-"""Where things stand in the frames of fetch requests and responses of one version.
+"""The positions of fields in the frames of fetch requests and responses of one version.
 
 A request has a head (limits, isolation, session), its topics with a block of fixed size for each partition, and a tail.
 The blocks are what `repeated_fetch` compares. A response has a piece for each partition, which is kept where the
@@ -27,7 +27,7 @@ _INDEX_MARK: Final = 0x5AFE_5AFE  # found again in what is encoded, to learn whe
 
 
 class Block:
-    """What one block of a request asks for."""
+    """What one block of a request asks for: one partition."""
 
     __slots__ = ("fetch_offset", "last_fetched_epoch", "leader_epoch", "max_bytes", "partition")
 
@@ -59,7 +59,8 @@ class RequestLayout:
         self.block_bytes = self._block.size
 
     def count_at(self, data: bytes, position: int) -> tuple[int, int]:
-        """The length of an array, and the position after it; -1 where it is none that a client would send."""
+        """Read the length of an array; return it and the position after it. The length is -1 where no client would send
+        it."""
         if not self.is_flexible:
             if position + 4 > len(data):
                 return -1, position
@@ -76,7 +77,7 @@ class RequestLayout:
         return -1, position
 
     def after_topic(self, data: bytes, position: int) -> int:
-        """The position behind the name or id of a topic; -1 where the data end before."""
+        """Return the position behind the name or id of a topic; -1 where the data end before."""
         if self._has_id:
             after = position + UUID_BYTES
         elif self.is_flexible:
@@ -94,7 +95,7 @@ class RequestLayout:
         return after if after <= len(data) else -1
 
     def read_block(self, block: bytes) -> Block | None:
-        """None where there is more in it than we know."""
+        """Read one block; None where it has tagged fields."""
         fields = self._block.unpack(block)
         if self.is_flexible:
             index, epoch, offset, last_epoch, _start, max_bytes, tags = fields
@@ -134,16 +135,16 @@ class ResponseLayout:
         return encode_parts(FetchResponse(throttle_time_ms=0, responses=[named]), self._version)
 
     def count(self, number: int) -> bytes:
-        """The length of an array."""
+        """Encode the length of an array."""
         return varint(number + 1) if self._is_flexible else _I32.pack(number)
 
     @property
     def after_array(self) -> bytes:
-        """What stands behind the partitions of a topic, and behind the topics: no tagged fields."""
+        """The bytes behind the partitions of a topic, and behind the topics: no tagged fields."""
         return b"\0" if self._is_flexible else b""
 
     def empty_piece(self, data: PartitionData) -> bytes:
-        """A partition without an error that has nothing to send."""
+        """Encode a partition that has neither an error nor records to send."""
         high_watermark, stable = data.high_watermark, data.last_stable_offset
         if self._has_log_start:
             numbers = self._offsets.pack(data.partition_index, 0, high_watermark, stable, data.log_start_offset)
@@ -152,7 +153,7 @@ class ResponseLayout:
         return numbers + self._after_offsets
 
     def piece(self, data: PartitionData) -> list[Any]:
-        """The parts of any other."""
+        """Encode any other partition; return the parts, of which one may be a range of a file."""
         parts = self._encoded(data)
         parts[0] = parts[0][self._before_piece :]
         if self._is_flexible:

@@ -37,7 +37,7 @@ UNKNOWN_PARTITION: Final = -1  # in place of a count
 
 @dataclass(slots=True)
 class Fetched:
-    """The answer of one partition. A range pins its file, and is released where the answer is not sent."""
+    """The answer of one partition. Its range pins a file, and is released where the answer is not sent."""
 
     entry: FetchEntry
     data: PartitionData
@@ -55,7 +55,7 @@ class Fetched:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it says nothing but how the partition stands, and records."""
+        """Tell whether the answer has offsets and records only: no error, and no diverging epoch."""
         data = self.data
         return not data.error_code and data.diverging_epoch.epoch == NO_EPOCH
 
@@ -76,20 +76,20 @@ class Fetched:
         return True
 
     def release(self) -> None:
-        """The answer is not sent: what it pins is given back."""
+        """Give back the file that the answer pins: the answer is not sent."""
         records = self.data.records
         if records is not None and not isinstance(records, bytes | memoryview):
             _release(records)
         self.data.records = b""
 
     def leave_out(self) -> None:
-        """Of the records nothing is said this time."""
+        """Leave the records out of this answer."""
         self.found = None
 
 
 def records_of(found: LogRead, *, may_wait: bool) -> FileRange | bytes | None:
-    """A range of the file, or the bytes themselves where too many files are pinned by ranges as it is. None where they
-    have to be warmed first."""
+    """Return a range of the file, or the bytes themselves where too many files are pinned already. None where they have
+    to be warmed first."""
     if not found.may_pin:
         return found.read_all() if may_wait or found.is_cached() else None
     return found.file_range() if may_wait else found.cached_range()
@@ -100,16 +100,17 @@ def _release(records: FileRange) -> None:
 
 
 def leader_of(broker: "Broker", entry: FetchEntry) -> Partition | ErrorCode:
+    """Return the partition of an entry, or an error where this broker does not lead it."""
     if entry.session.by_id:
         return broker.leader_of_id(entry.topic_id, entry.request.partition)
     return broker.leader_of(entry.topic_partition)
 
 
 def count_bytes(broker: "Broker", entry: FetchEntry, isolation: FetchIsolation) -> int:
-    """How many bytes the partition could answer with, without looking at them. `PLENTY` where the fetch is not to wait:
-    an error, logs that have parted, a reader that is a whole segment behind, or what only the disk knows."""
+    """Count how many bytes the partition could answer with, without looking at them. `PLENTY` where the fetch is not to
+    wait: an error, logs that have diverged, a reader that is a whole segment behind, or what only the disk knows."""
     partition = entry.watched
-    if partition is None or not (partition.is_leader and partition.is_online):  # it may be another one by now
+    if partition is None or not (partition.is_leader and partition.is_online):  # the topic may have been made anew
         found = leader_of(broker, entry)
         if isinstance(found, ErrorCode):
             return UNKNOWN_PARTITION if found in UNKNOWN else PLENTY
@@ -142,7 +143,7 @@ def fetch_partition(
     min_one_batch: bool,
     may_wait: bool,
 ) -> Fetched:
-    """Read one partition; ColdRead where it would wait for the disk to find its place, and may not."""
+    """Read one partition. ColdRead where finding the offset would wait for the disk, and may not."""
     request = entry.request
     index = request.partition
     found = leader_of(broker, entry)
@@ -181,7 +182,7 @@ def fetch_partition(
 
 
 def state_of(partition: Partition, index: int) -> PartitionData:
-    """How a partition stands, without records."""
+    """Return the offsets of a partition, without records."""
     log = partition.log
     return PartitionData(
         partition_index=index,
@@ -220,7 +221,7 @@ def _leader(broker: "Broker", entry: FetchEntry, code: ErrorCode) -> LeaderIdAnd
 
 
 def has_diverged(log: Log, request: FetchPartition) -> bool:
-    """Whether the reader has to be told where the two logs part, or that its offset is not there."""
+    """Tell whether the reader's log and this one differ, or its offset is not in this one."""
     if request.last_fetched_epoch < 0 or request.fetch_offset < log.log_start_offset:
         return False
     end = log.epochs.end_offset_for(request.last_fetched_epoch, log.log_end_offset)
@@ -228,7 +229,7 @@ def has_diverged(log: Log, request: FetchPartition) -> bool:
 
 
 def _compare_epochs(log: Log, request: FetchPartition, data: PartitionData) -> ErrorCode:
-    """A reader that fetched records of an epoch which this log has lost is told where the two part. An offset that is
+    """Tell a reader that fetched records of an epoch which this log has lost where the two logs part. An offset that is
     out of range is said to be that, and not hidden behind a divergence."""
     if not has_diverged(log, request):
         return ErrorCode.NONE

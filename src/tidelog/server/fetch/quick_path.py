@@ -69,7 +69,7 @@ class _Template:
         self._after: bytes = head[at + self._offsets.size : len(head) - (1 if self._is_flexible else _I32.size)]
 
     def fill(self, correlation_id: int, partition: Partition, size_bytes: int, records: Any) -> list[Any]:
-        """The parts of an answer with so many bytes of records."""
+        """Return the parts of an answer with `size_bytes` of records."""
         log = partition.log
         high_watermark, stable = log.high_watermark, log.last_stable_offset
         if self._offsets.size == 16:
@@ -83,6 +83,7 @@ class _Template:
 
 
 def _compact(number: int) -> bytes:
+    """Encode a number as an unsigned varint."""
     encoded = bytearray()
     while number > 0x7F:
         encoded.append(number & 0x7F | 0x80)
@@ -92,6 +93,8 @@ def _compact(number: int) -> bytes:
 
 
 class FetchPath:
+    """What is remembered of the last fetch of a connection, and of its answer."""
+
     __slots__ = (
         "_after",
         "_before",
@@ -143,7 +146,7 @@ class FetchPath:
         self._template = _Template(version, entry.session.id, entry, isolation)
 
     def is_like(self, buffer: bytearray, start: int, end: int) -> bool:
-        """Whether the frame differs from the one that was learnt in nothing but the numbers that may."""
+        """Tell whether the frame differs from the remembered one in nothing but the offset and the session's epoch."""
         if end - start != self._length:
             return False
         offset_at, epoch_at = start + self._offset_after, start + self._epoch_after
@@ -156,14 +159,15 @@ class FetchPath:
         return buffer.startswith(self._between, between_at) and buffer.startswith(self._after, offset_at + 8)
 
     def is_all_of(self, session: FetchSession) -> bool:
-        """Whether the session is still about this partition and no other: it may have grown, or have forgotten the
-        partition and been told of it again, as another entry. A request without one names all that it is about."""
+        """Tell whether the session is still about this partition and no other: it may have grown, or have forgotten
+        the partition and been told of it again, as another entry. A request without a session names all that it is
+        about."""
         entry = self._entry
         is_known = len(session.partitions) == 1 and session.partitions.get(entry.key) is entry
         return is_known or session.id == NO_SESSION
 
     def take(self, connection: "ClientConnection", start: int, end: int) -> bool:
-        """Answer the fetch in this frame; False where it has to be looked at properly."""
+        """Answer the fetch in this frame; False where the frame has to be parsed."""
         buffer = connection.receive.buffer
         if end - start != self._length:
             return False
@@ -192,7 +196,7 @@ class FetchPath:
         return self._answer(connection, correlation_id, offset, epoch, found)
 
     def _read(self, partition: Partition, offset: int) -> LogRead | None:
-        """What is to be sent; None where it is not enough, or not as simple as that."""
+        """Return what is to be sent; None where that is not enough, or the ordinary way has to find out more."""
         log = partition.log
         if not log.log_start_offset <= offset < upper_bound(log, self._isolation):
             return None
@@ -225,7 +229,7 @@ class FetchPath:
         return True
 
     def _note(self, connection: "ClientConnection", session: FetchSession, offset: int, epoch: int) -> None:
-        """The session is where the ordinary way would have left it."""
+        """Bring the session to where the ordinary way would have left it."""
         sessions, entry, log = connection.broker.fetch_sessions, self._entry, self._partition.log
         sessions.use(session.id, epoch, session.by_id, connection.turn.monotonic_ms)
         sessions.used_by(session, connection)
@@ -242,7 +246,7 @@ def learn(
     session: FetchSession,
     isolation: FetchIsolation,
 ) -> None:
-    """After a request of one partition that went the ordinary way, and was answered at once."""
+    """Remember the shape of a request of one partition that went the ordinary way, and was answered at once."""
     known = connection.fetch_path
     if known is not None and known.is_like(request.buffer, frame_start, request.end) and known.is_all_of(session):
         return
@@ -275,7 +279,7 @@ def learn(
 
 
 def _marked(body: FetchRequest, version: int, is_in_session: bool) -> tuple[int, int]:
-    """Where the offset and the session's epoch stand in an encoded request."""
+    """Return the positions of the offset and of the session's epoch in the encoded request."""
     partition = body.topics[0].partitions[0]
     offset, epoch = partition.fetch_offset, body.session_epoch
     partition.fetch_offset = _MARK

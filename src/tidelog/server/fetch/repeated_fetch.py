@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from tidelog.server.requests.connection import ClientConnection
 
 PARTITIONS_MIN: Final = 8  # below that the ordinary way is short enough
-BLOCK_BYTES: Final = 320  # of an entry, beyond what it takes in a session, about: its block and its piece
-# What a request costs of a turn's credit (`Turn.credit`), beside its bytes.
+BLOCK_BYTES: Final = 320  # what an entry takes beyond a session's, about: its block and its piece
+# How much of a turn's credit (`Turn.credit`) a request costs, beside its bytes.
 COST: Final = 16_384
 _FETCH: Final = int(ApiKey.FETCH)
 _AFTER_CORRELATION: Final = 8  # in a frame
@@ -55,8 +55,8 @@ class RepeatedTopic:
         self.name = name
         self.by_block: dict[bytes, FetchEntry] = {}
         self.by_index: dict[int, FetchEntry] = {}
-        self.named: list[FetchEntry] = []  # in the last request, in its order
-        self.before: list[FetchEntry] = []  # in the one before it, whose frame is being replaced
+        self.named: list[FetchEntry] = []  # the entries that the last request named, in its order
+        self.before: list[FetchEntry] = []  # those of the request before it, whose frame is being replaced
         self.blocks_at = 0  # in the last frame: where the blocks of `named` begin, if they lie in one piece
 
 
@@ -111,7 +111,7 @@ class RepeatedFetch:
     # A request
 
     def take(self, start: int, end: int) -> bool:
-        """Handle the fetch in this frame; False where it has to be looked at properly."""
+        """Handle the fetch in this frame; False where the frame has to be parsed."""
         connection = self._connection
         buffer, broker, session = connection.receive.buffer, connection.broker, self.session
         if end - start < _AFTER_CORRELATION:
@@ -149,8 +149,8 @@ class RepeatedFetch:
         return frame.startswith(self._head) and self.scan(frame, None)
 
     def scan(self, frame: bytes, topics: list[FetchTopic] | None) -> bool:
-        """Bring the entries up to date with a frame, from behind its correlation id on. False where it does not fit,
-        and this is of no use any more. `topics` are those of the first frame."""
+        """Bring the entries up to date with a frame, from behind its correlation id on. False where the frame does not
+        fit, and this object is of no use any more. `topics` are those of the first frame."""
         layout, session = self._layout, self.session
         first_rank, position = session.next_rank, self._head_bytes
         self._named = []
@@ -191,7 +191,7 @@ class RepeatedFetch:
             known.by_index[each.partition] = session.partitions[topic_id, known_as, each.partition]
 
     def _scan_blocks(self, frame: bytes, position: int, topic: RepeatedTopic, first_rank: int) -> int:
-        """The position behind the topic; -1 where it does not fit."""
+        """Scan one topic's blocks; return the position behind the topic, or -1 where it does not fit."""
         layout, session = self._layout, self.session
         size = layout.block_bytes
         count, position = layout.count_at(frame, position)
@@ -215,8 +215,8 @@ class RepeatedFetch:
         return end
 
     def _moved_on(self, frame: bytes, position: int, end: int, topic: RepeatedTopic) -> list[FetchEntry]:
-        """The entries of these blocks of a frame, in their order, where the blocks are those of the last frame, and
-        begin with any one of them: two comparisons, instead of a look at each. Empty where they are not."""
+        """Return the entries of these blocks, in their order, where the blocks are those of the last frame, beginning
+        with any one of them: two comparisons, instead of a look at each. Empty where they are not."""
         before, start, size = topic.before, topic.blocks_at, self._layout.block_bytes
         if not before or not start or len(before) * size != end - position:
             return []
@@ -230,7 +230,7 @@ class RepeatedFetch:
         return before[index:] + before[:index] if is_same else []
 
     def _look_at_blocks(self, frame: bytes, position: int, count: int, topic: RepeatedTopic, first_rank: int) -> bool:
-        """Whether all of them can be taken, and none is named twice."""
+        """Find or change the entry of each block; False where a block does not fit, or is named twice."""
         layout, session, by_block, named = self._layout, self.session, topic.by_block, topic.named
         size, rank = layout.block_bytes, session.next_rank
         for _ in range(count):
@@ -251,7 +251,7 @@ class RepeatedFetch:
         return True
 
     def _changed(self, topic: RepeatedTopic, block: bytes, read: Block) -> FetchEntry:
-        """The entry of a block that was not there the last time."""
+        """Return the entry for a block that was not in the last frame."""
         entry = topic.by_index.get(read.partition)
         if entry is None:
             asked = FetchPartition(partition=read.partition, fetch_offset=0, partition_max_bytes=0)
@@ -281,7 +281,7 @@ class RepeatedFetch:
     # Memory
 
     def _has_room(self) -> bool:
-        """Count what it takes by now; False where all of them together take too much."""
+        """Count the memory that this takes by now; False where all repeated fetches together take too much."""
         size_bytes = self._size_bytes
         grown, self._counted_bytes = size_bytes - self._counted_bytes, size_bytes
         return self._connection.broker.fetch_sessions.keep_repeated(grown)
@@ -292,7 +292,7 @@ class RepeatedFetch:
         return self._has_room()
 
     def forget(self) -> None:
-        """The next request goes the ordinary way. One that waits goes on with its entries, and lets go of them."""
+        """Let the next request go the ordinary way. One that waits goes on with its entries, and lets go of them."""
         session = self.session
         self._connection.broker.fetch_sessions.keep_repeated(-self._counted_bytes)
         self._counted_bytes = 0
@@ -303,8 +303,8 @@ class RepeatedFetch:
     # The response
 
     def parts(self, correlation_id: int, fetched: list[Fetched]) -> list[Any]:
-        """The whole frame of a response: what was read, and of all other partitions what was last said. None of what
-        was read is an error."""
+        """Return the whole frame of a response: what was read, and the last piece of every other partition. None of
+        what was read is an error."""
         layout = self._response
         read = {each.entry: each for each in fetched}
         parts: list[Any] = []
@@ -328,7 +328,7 @@ class RepeatedFetch:
         return framed_response(correlation_id, parts, FetchResponse, self._version)
 
     def _add_records(self, parts: list[Any], run: list[bytes], one: Fetched) -> list[bytes]:
-        """The run of bytes that goes on behind the records."""
+        """Add the parts of a partition with records; return the run of bytes that goes on behind them."""
         if one.partition is not None:
             one.partition.metrics.bytes_out += one.size_bytes
         for part in self._response.piece(one.data):
@@ -341,7 +341,8 @@ class RepeatedFetch:
         return run
 
     def with_settled(self, fetched: list[Fetched]) -> list[Fetched]:
-        """What was read, and of all other partitions how they stand: for a response that is made the ordinary way."""
+        """Return what was read, and the offsets of all other partitions: for a response that is made the ordinary
+        way."""
         read = {each.entry: None for each in fetched}
         whole = list(fetched)
         for entry in self.session.partitions.values():

@@ -5,9 +5,9 @@ changed, those whose last answer was an error or left records behind, and those 
 settled: at their last look there was nothing to read and nothing new, and their partition tells them when it moves
 (`Partition.fetch_waiters`). So a request of a session with ten thousand partitions, three of which have moved, looks at
 three. A partition that moves while nobody waits forgets the session until its next request: a client that is away costs
-each partition one touch, not one an append.
+each partition one touch, not one for each append.
 
-A request without a session is one of its own, which ends with its answer, or is kept for the next one like it
+A request without a session gets one of its own, which ends with its answer, or is kept for the next one like it
 (`repeated_fetch`).
 """
 
@@ -61,12 +61,12 @@ class FetchEntry:
         self.topic_id = topic_id
         self.request = request
         self.rank = 0  # the order in which the session's partitions are read
-        self.counted_bytes = 0  # of what its session's waiting request has counted
-        self.is_capped = False  # and that is all that it may be sent at once, however much is appended
+        self.counted_bytes = 0  # its share of what the waiting request has counted
+        self.is_capped = False  # the share is all that may be sent at once, however much is appended
         self.told_high_watermark = -1
         self.told_log_start = -1
         self.watched: Partition | None = None
-        self.block = b""  # of the frame that asked for it, and what was last said of it: see `repeated_fetch`
+        self.block = b""  # from the frame that asked for it; `piece` is the last answer: see `repeated_fetch`
         self.piece = b""
 
     @property
@@ -85,15 +85,15 @@ class FetchEntry:
             self.watched = None
 
     def grown(self) -> None:
-        """Something was appended to the partition. A reader that is a whole segment behind is not kept waiting, so the
-        first record of the next one is news to all."""
+        """Note that something was appended to the partition. A reader that is a whole segment behind is not kept
+        waiting, so the first record of the next segment is news to all."""
         partition = self.watched
         is_counted = self.is_capped and self.session.parked is not None and partition is not None
         if not is_counted or partition is None or partition.log.segments.active.base_offset > self.request.fetch_offset:
             self.moved()
 
     def moved(self) -> None:
-        """The partition that it watches has moved."""
+        """Note that the watched partition has moved: wake the waiting request, or stop watching until the next one."""
         session = self.session
         session.unsettled[self] = None
         if session.parked is None:
@@ -102,8 +102,8 @@ class FetchEntry:
             session.parked.moved(self)
 
     def is_news(self, data: PartitionData, size_bytes: int) -> bool:
-        """Whether an incremental response has to name the partition; notes what it then says. An error is told again
-        every time, and the state after it."""
+        """Tell whether an incremental response has to name the partition, and note what it then says. An error is told
+        again every time, and so is the state after it."""
         high_watermark, log_start = data.high_watermark, data.log_start_offset
         is_new = size_bytes > 0 or high_watermark != self.told_high_watermark or log_start != self.told_log_start
         is_always_told = data.error_code or data.preferred_read_replica >= 0 or data.diverging_epoch.epoch >= 0
@@ -116,6 +116,8 @@ def rank_of(entry: FetchEntry) -> int:
 
 
 class FetchSession:
+    """One session, or one request without: its partitions, and which of them may have something to say."""
+
     __slots__ = (
         "by_id",
         "created_ms",
@@ -136,18 +138,18 @@ class FetchSession:
         self.by_id = by_id  # topics are named by id: a session does not change its mind
         self.created_ms = now_ms
         self.last_used_ms = now_ms
-        self.epoch = 1  # that the next request has to name
+        self.epoch = 1  # which the next request has to name
         self.next_rank = 0
         self.size_bytes = 0
         self.partitions: dict[Key, FetchEntry] = {}
         self.unsettled: dict[FetchEntry, None] = {}
-        self.unknown: dict[FetchEntry, int] = {}  # partitions that there are not, and since when; the oldest first
+        self.unknown: dict[FetchEntry, int] = {}  # partitions that do not exist, and since when; oldest first
         self.parked: DelayedFetch | None = None  # its request that is under way
-        self.repeated: RepeatedFetch | None = None  # that keeps it for the next request without a session
+        self.repeated: RepeatedFetch | None = None  # keeps it for the next request without a session
 
     def update(self, request: FetchRequest, name_of: Callable[[Uuid], str | None]) -> Generator[None, None, None]:
-        """What the request adds, changes and forgets, with a pause at each partition; `name_of` resolves the ids. Of a
-        partition that is named twice the last one counts, in the place of the first."""
+        """Apply what the request adds, changes and forgets, with a pause at each partition; `name_of` resolves the ids.
+        Of a partition that is named twice the last one counts, at the rank of the first."""
         by_id, partitions, unsettled = self.by_id, self.partitions, self.unsettled
         for topic in request.topics:
             topic_id = topic.topic_id if by_id else ZERO_UUID
@@ -181,30 +183,30 @@ class FetchSession:
             entry.unwatch()
 
     def rank_last(self, entry: FetchEntry) -> None:
-        """A partition that had records is read after all others the next time, so that the limit of a response starves
-        nobody."""
+        """Let the partition be read after all others the next time. One that had records is, so that the limit of a
+        response starves nobody."""
         entry.rank = self.next_rank
         self.next_rank += 1
 
     @property
     def is_lasting(self) -> bool:
-        """Whether it goes on after the answer to its request."""
+        """Tell whether it is kept after the answer to its request."""
         return self.id != NO_SESSION or self.repeated is not None
 
     def to_look_at(self) -> list[FetchEntry]:
-        """The partitions that may have something to say, in the order in which they are read."""
+        """Return the partitions that may have something to say, in the order in which they are read."""
         unsettled = self.unsettled
         return list(unsettled) if len(unsettled) < 2 else sorted(unsettled, key=rank_of)
 
     def settle(self, entry: FetchEntry, partition: Partition) -> None:
-        """Nothing is to be said of it before it moves, and nothing is there to be read: what an earlier request counted
-        of it is gone."""
+        """Pass over the partition until it moves: it has nothing to read and nothing new. What an earlier request
+        counted of it is gone."""
         self.unsettled.pop(entry, None)
         entry.counted_bytes = 0
         entry.is_capped = False
         entry.watch(partition)
 
     def release(self) -> None:
-        """The session is over: no partition keeps anything of it."""
+        """End the session: no partition keeps anything of it."""
         for entry in self.partitions.values():
             entry.unwatch()

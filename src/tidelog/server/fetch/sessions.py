@@ -3,7 +3,7 @@
     (0, -1)   no session            (any, 0)   a new one
     (id, -1)  end it                (id, n)    the n-th request of one: changes in, changes out
 
-A session (`fetch_session`) keeps each partition as last asked for, and what was last said of it: an answer that would
+A session (`session`) keeps each partition as last asked for, and what was last said of it: an answer that would
 repeat that is left out. The number of sessions is bound, and so is the memory that all of them take. A new one takes
 the place of one that nobody has used for a while, or there is none for it, which costs the client no more than longer
 requests. When all are in use, one that is old and smaller gives way too.
@@ -24,22 +24,24 @@ if TYPE_CHECKING:
 FINAL_EPOCH: Final = -1
 INITIAL_EPOCH: Final = 0
 MAX_EPOCH: Final = 0x7FFF_FFFF
-EVICTABLE_AFTER_MS: Final = 120_000  # unused for so long, a session gives way to a new one
-KEPT_AFTER_CONNECTION_MS: Final = 120_000  # so long has a client to come back
-KEPT_UNKNOWN_MS: Final = 300_000  # so long is a partition remembered that there is not
-# Of all sessions together: a hundred thousand partitions. Ten followers of ten thousand partitions each fit.
+EVICTABLE_AFTER_MS: Final = 120_000  # a session that is unused for so long gives way to a new one
+KEPT_AFTER_CONNECTION_MS: Final = 120_000  # the time that a client has to come back
+KEPT_UNKNOWN_MS: Final = 300_000  # how long a session may name a partition that does not exist
+# The memory of all sessions together: a hundred thousand partitions. Ten followers of ten thousand partitions each fit.
 BYTES_MAX: Final = 67_108_864
-# Of all requests without a session that are kept for the next one (`repeated_fetch`): thirty thousand partitions.
+# The memory of all requests without a session that are kept for the next one (`repeated_fetch`): 30,000 partitions.
 REPEATED_BYTES_MAX: Final = 33_554_432
 
 
 class FetchSessions:
+    """All sessions that are kept, by id."""
+
     def __init__(self, slots: int, bytes_max: int = BYTES_MAX) -> None:
         self._slots = slots
         self._bytes_max = bytes_max
         self.repeated_bytes = 0
         self._sessions: dict[int, FetchSession] = {}  # the least recently used first
-        self._connections: dict[int, ClientConnection] = {}  # that each was last used on
+        self._connections: dict[int, ClientConnection] = {}  # the connection that last used each
         self._ended_ms: dict[int, int] = {}  # when that connection was first seen to have ended
 
     def __len__(self) -> int:
@@ -51,11 +53,11 @@ class FetchSessions:
 
     @property
     def size_bytes(self) -> int:
-        """An estimate."""
+        """An estimate of the memory that all sessions take."""
         return sum(session.size_bytes for session in self._sessions.values())
 
     def admit(self, session: FetchSession, new_id: int, now_ms: int) -> bool:
-        """Keep a session under this id; False when there is no room for it."""
+        """Keep a session under this id; False where there is no room for it."""
         if new_id in self._sessions or not self._has_slot(session, now_ms) or not self._has_memory(session, now_ms):
             return False
         session.id = new_id
@@ -68,7 +70,7 @@ class FetchSessions:
         return self._evict_unused(now_ms) or self._evict_smaller(len(session.partitions), now_ms)
 
     def _has_memory(self, session: FetchSession, now_ms: int) -> bool:
-        """For one that is new or has grown."""
+        """Make room for a session that is new or has grown; False where there is none."""
         if session.size_bytes > self._bytes_max:
             return False
         while True:
@@ -94,7 +96,7 @@ class FetchSessions:
         return True
 
     def use(self, session_id: int, epoch: int, by_id: bool, now_ms: int) -> FetchSession | ErrorCode:
-        """The session of an incremental request."""
+        """Return the session of an incremental request, or an error where the request does not continue it."""
         session = self._sessions.get(session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -118,7 +120,8 @@ class FetchSessions:
         return self._sessions.get(session.id) is session
 
     def has_grown(self, session: FetchSession, now_ms: int) -> bool:
-        """A request has named more partitions; whether there is room for them. The session is over where not."""
+        """Tell whether there is room for a session after a request has named more partitions. Where there is not, the
+        session is closed."""
         if self._has_memory(session, now_ms):
             return self.is_kept(session)
         self.close(session.id)
@@ -129,7 +132,8 @@ class FetchSessions:
             self._connections[session.id] = connection
 
     def keep_repeated(self, grown_bytes: int) -> bool:
-        """A request without a session is kept and takes so much more memory, or less; False where it is too much."""
+        """Count memory of requests that are kept without a session, more or less by `grown_bytes`; False where it is
+        too much."""
         self.repeated_bytes += grown_bytes
         return self.repeated_bytes <= REPEATED_BYTES_MAX
 
@@ -143,7 +147,7 @@ class FetchSessions:
             session.release()
 
     def expire(self, now_ms: int) -> None:
-        """From time to time: free the sessions whose connections have ended a while ago."""
+        """Free the sessions whose connections have ended a while ago. Called from time to time."""
         for session_id, connection in list(self._connections.items()):
             if not connection.is_closed:
                 self._ended_ms.pop(session_id, None)

@@ -1,8 +1,8 @@
-"""Who has created topics or partitions is answered when their logs are made here: a client that writes to a new topic
-at once is served, and does not hear NOT_LEADER_OR_FOLLOWER first.
+"""The wait of a request that created topics or partitions: it is answered when their logs are made here, so that a
+client that writes to a new topic at once is served, and does not hear NOT_LEADER_OR_FOLLOWER first.
 
-Not for ever, though: what the controller has committed is there, and ten thousand logs on a slow disk take longer than
-some clients wait for an answer.
+The wait has an end (`WAIT_MAX_MS`): what the controller has committed exists, and ten thousand logs on a slow disk take
+longer to make than some clients wait for an answer.
 """
 
 from collections import deque
@@ -19,14 +19,15 @@ WAIT_MAX_MS: Final = 5_000
 
 
 class AwaitedLogs:
-    """In the purgatory, until each partition of these topics that is this broker's has its log, or was refused one."""
+    """One such request. It lies in the purgatory until each partition of its topics that this broker hosts has a log,
+    or was refused one."""
 
     def __init__(
         self, broker: "Broker", names: Iterable[str], respond: Callable[[], None], is_abandoned: Callable[[], bool]
     ) -> None:
         self._broker = broker
         self._names = deque(names)
-        self._next = 0  # partition of the first of them to look at
+        self._next = 0  # the partition of the first topic to look at next
         self._respond = respond
         self._is_abandoned = is_abandoned
         self.is_done = False
@@ -39,7 +40,7 @@ class AwaitedLogs:
         self._respond()
 
     def look(self) -> None:
-        """Go on from where the last look ended; a topic that is not in the image yet is waited for."""
+        """Look for further logs, from where the last look ended. A topic that is not in the image yet is waited for."""
         if self.is_done:
             return  # the wait was over, or the node stops
         while self._names:

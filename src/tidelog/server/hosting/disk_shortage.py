@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from tidelog.server.node.broker import Broker
 
 MIB: Final = 1 << 20
-# A disk has room again when it has had some for so long: around the reserve it goes up and down.
+# For so long a disk must have had room before that is told: around the reserve its free room goes up and down.
 SETTLED_MS: Final = 5_000
 
 
 def is_short_of(broker: "Broker", log: Log, size_bytes: int, wall_ms: int, *, uses_reserve: bool = False) -> bool:
-    """Whether an append of `size_bytes` would find no room, as far as can be told ahead of it. A disk that does not
-    answer the question is reported, and counts as short of everything."""
+    """Tell whether an append of `size_bytes` would find no room, as far as that is known ahead of it. A disk that does
+    not answer the question is reported, and counts as full."""
     path = parent_of(log.directory)
     try:
         return broker.logs.directories[path].room.is_short_of(size_bytes, wall_ms, uses_reserve=uses_reserve)
@@ -29,7 +29,7 @@ def is_short_of(broker: "Broker", log: Log, size_bytes: int, wall_ms: int, *, us
 
 
 def shortage_of(directory: LogDirectory, wall_ms: int) -> str | None:
-    """Why a log directory takes nothing new, in words; None where it has room, or is offline."""
+    """Say why a log directory takes nothing new; None where it has room, or is offline."""
     room = directory.room
     if not directory.is_online or not directory.is_short_of_room(wall_ms):
         return None
@@ -44,7 +44,7 @@ def shortage_of(directory: LogDirectory, wall_ms: int) -> str | None:
 
 
 def why_refused(broker: "Broker", code: ErrorCode) -> str | None:
-    """Why a log could not be made just now, as far as that is a matter of its log directory."""
+    """Say why a log could not be made just now; None where the cause is not a log directory."""
     logs = broker.logs
     if code is not ErrorCode.KAFKA_STORAGE_ERROR:
         return None
@@ -55,14 +55,15 @@ def why_refused(broker: "Broker", code: ErrorCode) -> str | None:
 
 
 class DiskWatch:
-    """Tells of each log directory when it falls short of room, and when it has some again."""
+    """The watch over the log directories: it logs when one falls short of room, and when it has room again."""
 
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
         self._short: dict[str, int] = {}  # when each was found short the last time
 
     def look(self) -> None:
-        """From time to time, and at the start."""
+        """Compare each log directory with the last look, and log what changed. Called at the start, and then from time
+        to time."""
         turn, events = self._broker.turn, self._broker.events
         for path, directory in self._broker.logs.directories.items():
             shortage = shortage_of(directory, turn.wall_ms)

@@ -1,7 +1,7 @@
 """The partitions that this broker hosts, made to follow the metadata.
 
 What changed is queued and worked off a slice a turn: ten thousand new partitions are ten thousand directories to make
-(`Logs.begin_create`), and no turn may take that long. Who created a partition waits for its log (`hosting_wait`);
+(`Logs.begin_create`), and no turn may take that long. Who created a partition waits for its log (`awaited_logs`);
 anybody else is answered NOT_LEADER_OR_FOLLOWER until it is made, which clients retry. The first partitions of a topic
 are served while the last are still made.
 Deletions go first, since a topic may come back under the same name: a deleted topic is not served from the moment its
@@ -54,20 +54,22 @@ class Making(NamedTuple):
 
 
 class Hosted:
+    """The partitions that this broker hosts, by name and by id, and the changes of metadata still to be followed."""
+
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
         self.by_topic_partition: dict[TopicPartition, Partition] = {}
         self.by_id: dict[tuple[Uuid, int], Partition] = {}
         self.metrics: dict[str, TopicMetrics] = {}
-        self.refused: dict[TopicPartition, ErrorCode] = {}  # whose log could not be made or opened
+        self.refused: dict[TopicPartition, ErrorCode] = {}  # why a log could not be made or opened
         self.directories = ReplicaDirectories(broker, {})
         self._starting: Iterator[Wanted | None] = iter(())
         self._is_starting = self._is_stopped = False
         self._to_delete: deque[Topic] = deque()
-        self._still_there: deque[int] | None = None  # partitions of the first of them, once it is begun
+        self._still_there: deque[int] | None = None  # partitions of the first topic to delete, once it is begun
         self._queue: deque[Wanted] = deque()
         self._topics_to_configure: deque[str] = deque()
-        self._to_configure: deque[Wanted] = deque()  # of the last topic that was taken out of them
+        self._to_configure: deque[Wanted] = deque()  # partitions of the topic that is being configured
         self._configs: dict[str, TopicConfig] = {}  # of the topics that are being configured
         self._making: list[Making] = []
         self._awaited: list[AwaitedLogs] = []
@@ -75,18 +77,19 @@ class Hosted:
 
     @property
     def has_queue(self) -> bool:
-        """Whether a further slice can be worked on at once."""
+        """Tell whether a further slice can be worked on at once."""
         is_behind = self._is_starting or bool(self._queue or self._to_configure or self._topics_to_configure)
         return bool(self._to_delete) or (is_behind and not self._is_stopped)
 
     @property
     def is_deleting(self) -> bool:
-        """Whether logs of deleted topics are still to go. A stop waits for that: they would be strays afterwards."""
+        """Tell whether logs of deleted topics are still to be deleted. A stop waits for that: they would be strays
+        afterwards."""
         return bool(self._to_delete)
 
     @property
     def is_behind(self) -> bool:
-        """Whether there is still work from earlier changes."""
+        """Tell whether changes are still to be followed, logs to be made, or recovered logs to be synced."""
         if self._recovered:
             self._recovered = {each: None for each in self._recovered if each.is_online and each.is_recovering}
         return self.has_queue or bool(self._making or self._recovered)
@@ -94,7 +97,7 @@ class Hosted:
     # Following the metadata
 
     def start(self, image: MetadataImage, directories: ReplicaDirectories) -> None:
-        """Everything, once, when the logs are loaded."""
+        """Follow every partition of the image once, when the logs are loaded."""
         self.directories = directories
         self._starting = self._everything(image)
         self._is_starting = True
@@ -107,6 +110,7 @@ class Hosted:
         self._is_starting = False
 
     def apply(self, changes: Changes) -> None:
+        """Queue the partitions, deletions and settings that the last batch of metadata changed."""
         if self._is_stopped:
             return
         for topic in changes.topics_deleted.values():
@@ -122,7 +126,7 @@ class Hosted:
             making.creation.queue.clear()
 
     def work(self) -> None:
-        """One slice."""
+        """Work off one slice of the queue, take in the logs that were made, and answer who waited for them."""
         clock = self._broker.clock
         until_ns = clock.monotonic_ns() + SLICE_NS
         to_make: dict[TopicPartition, Wanted] = {}
@@ -175,9 +179,9 @@ class Hosted:
             to_make[topic_partition] = wanted
 
     def _may_lie_offline(self, topic_partition: TopicPartition, image: PartitionImage) -> bool:
-        """With a log directory offline, a log that is not found may be there. A new one in its place would begin at
-        offset 0, and be taken for the partition. A new partition can not be there, unless it failed while its log was
-        made."""
+        """Tell whether a log that was not found may be in a log directory that is offline. A new log in its place would
+        begin at offset 0, and be taken for the partition. A new partition can not be there, unless the directory failed
+        while its log was made."""
         is_whole = all(each.is_online for each in self._broker.logs.directories.values())
         is_known = image.partition_epoch > 0 or topic_partition in self.refused
         return not is_whole and is_known and not self.directories.is_online(image)
@@ -191,7 +195,8 @@ class Hosted:
         return partition
 
     def _listen(self, partition: Partition) -> None:
-        """Retention moves the start of a log by itself: who fetches from the partition has to hear of it."""
+        """Wake the fetches of the partition when retention moves the start of its log, which happens outside of
+        requests."""
         turn = self._broker.turn
 
         def start_moved() -> None:
@@ -200,8 +205,8 @@ class Hosted:
         partition.log.on_start_moved = start_moved
 
     def _flush_recovered(self, partition: Partition) -> None:
-        """What is acknowledged only when it is synced was synced, or was not acknowledged; which of the two a recovered
-        log can not tell. All of it is synced before anybody is served, or the high watermark would go back."""
+        """Sync a recovered log before anybody is served from it. Which of its records were synced before the crash, and
+        may have been acknowledged, it can not tell; served without the sync, the high watermark could go back."""
         if partition.is_recovering:
             partition.log.flush.ask(partition.log)
             self._recovered[partition] = None
@@ -212,8 +217,8 @@ class Hosted:
         self.refused[topic_partition] = code
 
     def _make(self, to_make: dict[TopicPartition, Wanted]) -> None:
-        """Have the logs made. The next slice of a topic joins the last one, so that partitions come in their order;
-        another topic does not have to wait for all of them."""
+        """Have the logs made. A further slice of the same topic joins the creation that is under way, so that
+        partitions come in their order; another topic does not have to wait for all of them."""
         topic_ids = {topic_partition: wanted.topic_id for topic_partition, wanted in to_make.items()}
         first = next(iter(to_make.values()))
         for making in self._making:
@@ -226,7 +231,7 @@ class Hosted:
         self._making.append(Making(creation, to_make))
 
     def _take_in(self, making: Making) -> None:
-        """The logs that are there by now."""
+        """Host the partitions whose logs are made by now."""
         creation, wanted = making
         is_done = creation.is_done
         outcomes, creation.outcomes = creation.outcomes, {}
@@ -257,8 +262,8 @@ class Hosted:
         self._broker.coordinators.look(partition)
 
     def _is_outdated(self, partition: Partition, image: PartitionImage) -> bool:
-        """The log was written in a later epoch than the metadata know: they are an older copy, put back by hand.
-        Records of an epoch that goes back look to recovery like the remains of a truncation, and would be cut off
+        """Tell whether the log was written in a later epoch than the metadata know: they are an older copy, put back by
+        hand. Records of an epoch that goes back look to recovery like the remains of a truncation, and would be cut off
         again after they were acknowledged. Every start of a broker brings a new epoch, until one is late enough."""
         latest = partition.log.epochs.latest_epoch
         is_outdated = image.leader == partition.local_id and latest is not None and image.leader_epoch < latest
@@ -267,7 +272,8 @@ class Hosted:
         return is_outdated
 
     def retry_refused(self) -> None:
-        """A full disk may have room again. What is set aside or offline stays so until the next start."""
+        """Try again to make the logs that were refused: a full disk may have room again. A log that is set aside or
+        offline stays so until the next start."""
         broker = self._broker
         for topic_partition in list(self.refused):
             topic = broker.image.topics.by_name.get(topic_partition.topic)
@@ -277,7 +283,7 @@ class Hosted:
     # Deleting and configuring
 
     def _begin_delete(self, topic: Topic) -> None:
-        """Serve it no more, at once: nothing may be acknowledged for a topic whose successor may be there already."""
+        """Stop serving the topic at once: nothing may be acknowledged for a topic whose successor may exist already."""
         topic_id, has_coordinators = topic.id, is_internal(topic.name)
         for index in topic.partitions:
             partition = self.by_id.get((topic_id, index))
@@ -289,7 +295,7 @@ class Hosted:
         self._to_delete.append(topic)
 
     def _delete_next(self) -> None:
-        """One partition of the first topic that is to go."""
+        """Delete one partition of the first topic that is to go."""
         broker, topic = self._broker, self._to_delete[0]
         if self._still_there is None:
             self._still_there = deque(topic.partition_ids())
@@ -309,7 +315,7 @@ class Hosted:
             broker.logs.delete(topic_partition, unique(broker), broker.turn.wall_ms)
 
     def _drop(self, partition: Partition) -> None:
-        """Who waits for it is woken, finds it gone, and is told so."""
+        """Host the partition no longer. Requests that wait for it are woken, find it gone, and say so."""
         turn = self._broker.turn
         del self.by_topic_partition[partition.topic_partition]
         partition.leader_id = -1
@@ -318,12 +324,12 @@ class Hosted:
         self._broker.coordinators.look(partition)
 
     def reconfigure_topics(self, names: Iterable[str]) -> None:
-        """After a change of the topic's own settings, or of the broker's defaults."""
+        """Queue topics whose settings changed, be it their own or the broker's defaults."""
         self._configs = {}
         self._topics_to_configure.extend(names)
 
     def _configure_next(self) -> None:
-        """One partition, or the next topic."""
+        """Apply the settings to one partition, or take the next topic out of the queue."""
         if not self._to_configure:
             found = self._broker.image.topics.by_name.get(self._topics_to_configure.popleft())
             if found is not None:
@@ -341,7 +347,7 @@ class Hosted:
     # Disks
 
     def change_over(self) -> None:
-        """Between two turns: where a move is committed, the copy is the log from here on."""
+        """Replace the log by its copy where a move is committed. Called between two turns, when nothing is staged."""
         broker, moves = self._broker, self._broker.logs.moves
         committed, moves.committed = moves.committed, []
         for topic_partition in committed:
@@ -356,7 +362,7 @@ class Hosted:
             self.directories.moved(moved.partition)
 
     def fail(self, failed: DirectoryFailed) -> None:
-        """A log directory went offline, and its partitions with it."""
+        """Take the partitions of a failed log directory offline."""
         for topic_partition in failed.partitions:
             partition = self.by_topic_partition.get(topic_partition)
             if partition is not None:

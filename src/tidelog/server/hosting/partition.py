@@ -18,6 +18,8 @@ ALL_REPLICAS = -1  # acks
 
 
 class Partition:
+    """One partition that this broker hosts."""
+
     __slots__ = (
         "fetch_waiters",
         "is_online",
@@ -60,12 +62,12 @@ class Partition:
 
     @property
     def is_recovering(self) -> bool:
-        """Found at the start, and to be synced before it counts."""
+        """Tell whether the log was found at the start with records that must be synced before they count."""
         return self.log.acknowledgeable_offset < self.log.log_end_offset
 
     @property
     def min_isr(self) -> int:
-        """A topic can not ask for more replicas than it has."""
+        """The topic's `min.insync.replicas`, or the number of its replicas where that is smaller."""
         return min(self.log.config.min_insync_replicas, self.replica_count)
 
     @property
@@ -73,19 +75,20 @@ class Partition:
         return self.isr_size < self.min_isr
 
     def lead(self, leader_id: int, leader_epoch: int, isr_size: int, replica_count: int) -> None:
-        """What the metadata say. A new epoch of our own begins where the log ends, even before its first record."""
+        """Take over what the metadata say. A new epoch of this broker begins where the log ends, even before its first
+        record."""
         if leader_id == self.local_id and leader_epoch > self.leader_epoch:
             self.log.begin_epoch(leader_epoch)
         self.leader_id, self.leader_epoch = leader_id, leader_epoch
         self.isr_size, self.replica_count = isr_size, replica_count
 
     def acknowledged_to(self, acks: int) -> int:
-        """Appends that end below it may be answered."""
+        """Return the offset below which appends with these `acks` may be answered."""
         return self.log.high_watermark if acks == ALL_REPLICAS else self.log.acknowledgeable_offset
 
     def advance(self) -> bool:
-        """Move the high watermark as far as it may go; whether it moved. Not below the minimum of in-sync replicas:
-        what a consumer has seen must not be lost with one broker."""
+        """Move the high watermark as far as it may go; return whether it moved. It stays below the minimum of in-sync
+        replicas: what a consumer has seen must not be lost with one broker."""
         log = self.log
         offset = log.acknowledgeable_offset
         if offset <= log.high_watermark or self.is_under_min_isr or not self.is_leader:
@@ -94,7 +97,7 @@ class Partition:
         return True
 
     def check_epoch(self, current_leader_epoch: int) -> ErrorCode:
-        """Of a client that says what it believes to be the leader's epoch; -1: it does not."""
+        """Compare the leader epoch that a client believes in with the partition's; -1: the client does not say."""
         if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
             return ErrorCode.NONE
         is_old = current_leader_epoch < self.leader_epoch

@@ -1,9 +1,9 @@
 """In which log directory each replica lies, told to the controller (AssignReplicasToDirs).
 
-It has to know: when a directory fails, the heartbeat names the directory only, and the controller finds the partitions
-that need another leader. A broker with one directory has nothing to tell; with several, the controller leaves the
-choice to the broker, and learns it here. What is on disk counts: whenever a partition is hosted, or its metadata
-change, the two are compared.
+The controller has to know: when a directory fails, the heartbeat names only that, and the controller finds the
+partitions that need another leader. A broker with one directory has nothing to tell; with several, the controller
+leaves the choice to the broker, and learns it here. What is on disk counts: whenever a partition is hosted, or its
+metadata change, the two are compared.
 
 A move is told before it is committed (`may_commit`). Were it the other way round, the target could fail in between,
 and nobody would know whom that concerns.
@@ -37,13 +37,15 @@ Replica = tuple[Uuid, int]  # topic id and partition
 
 
 class ReplicaDirectories:
+    """What the controller is still to be told of this broker's replicas, and the request that tells it."""
+
     def __init__(self, broker: "Broker", ids: Mapping[str, Uuid]) -> None:
-        """`ids` by path, of the log directories that have one."""
+        """`ids` has the ids of the log directories by path, as far as they have one."""
         self._broker = broker
         self._ids = ids
         self._to_tell: dict[Replica, Uuid] = {}
-        self._moving: dict[Replica, Uuid] = {}  # where to, of copies that wait for the controller to know
-        self._is_waiting = False  # for an answer
+        self._moving: dict[Replica, Uuid] = {}  # targets of moves that wait until the controller knows them
+        self._is_waiting = False  # for the controller's answer
         self._next_ms = 0
 
     @property
@@ -61,7 +63,8 @@ class ReplicaDirectories:
     # What is to be told
 
     def look(self, partition: Partition, image: PartitionImage) -> None:
-        """It is hosted, its metadata have changed, or its log lies elsewhere now."""
+        """Compare the directory of a partition with what the controller knows. Called when the partition is hosted, its
+        metadata change, or its log has moved."""
         replica = (partition.topic_id, partition.topic_partition.partition)
         found = self._moving.get(replica) or self._ids.get(parent_of(partition.log.directory))
         if found is None or not self._is_supported or found == image.directory_of(self._broker.node_id):
@@ -70,7 +73,8 @@ class ReplicaDirectories:
             self._to_tell[replica] = found
 
     def may_commit(self, topic_partition: TopicPartition, path: str) -> bool:
-        """Asked by a move whose copy is level, again and again."""
+        """Tell whether the controller knows where the partition goes; have it told otherwise. A move whose copy is
+        level asks again and again."""
         partition, image = self._known(topic_partition)
         target = self._ids.get(path)
         if partition is None or image is None or target is None or not self._is_supported:
@@ -82,14 +86,14 @@ class ReplicaDirectories:
         return False
 
     def moved(self, topic_partition: TopicPartition) -> None:
-        """The move is over, one way or the other: what is on disk counts again."""
+        """Note that the move has ended, committed or not: what is on disk counts again."""
         partition, image = self._known(topic_partition)
         if partition is not None and image is not None:
             self._moving.pop((partition.topic_id, topic_partition.partition), None)
             self.look(partition, image)
 
     def is_online(self, image: PartitionImage) -> bool:
-        """Whether the controller has it in one of the directories that work here."""
+        """Tell whether the controller has the replica in a log directory of this broker that works."""
         recorded, directories = image.directory_of(self._broker.node_id), self._broker.logs.directories
         return any(each == recorded and directories[path].is_online for path, each in self._ids.items())
 
@@ -134,8 +138,8 @@ class ReplicaDirectories:
         )
 
     def _answered(self, told: Mapping[Replica, Uuid], answer: Any) -> None:
-        """Each was accepted, or is of a topic that is gone: either way the image will say. Without an answer that
-        counts, all of them are told again."""
+        """Forget what was told: each replica was accepted, or its topic is gone, and the image will say which. Without
+        a valid answer all of them are told again."""
         self._is_waiting = False
         if not isinstance(answer, AssignReplicasToDirsResponse) or answer.error_code != ErrorCode.NONE:
             self._next_ms = self._broker.turn.monotonic_ms + RETRY_MS

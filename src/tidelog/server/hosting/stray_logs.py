@@ -22,7 +22,8 @@ def unique(broker: "Broker") -> str:
 
 
 def is_stray(broker: "Broker", log: Log) -> bool:
-    """A log without an id too: the id is there before the first record, so nobody can say whose records these are."""
+    """Tell whether the cluster does not have this log. One without an id is a stray, too: the id is written before the
+    first record, so nobody can say whose records these are."""
     if log.topic_id is None:
         return True
     topic, topic_partition = broker.image.topics.by_id.get(log.topic_id), log.topic_partition
@@ -35,7 +36,8 @@ def is_stray(broker: "Broker", log: Log) -> bool:
 
 
 def set_stray(broker: "Broker", log: Log) -> None:
-    """What never got an id and holds nothing, the beginning of a log that was being made, is no loss."""
+    """Set a log aside. One that has neither id nor records is the beginning of a log that was being made, and is
+    deleted."""
     topic_partition, now_ms = log.topic_partition, broker.turn.wall_ms
     if log.topic_id is None and log.log_start_offset == log.log_end_offset:
         broker.logs.delete(topic_partition, unique(broker), now_ms)
@@ -45,7 +47,7 @@ def set_stray(broker: "Broker", log: Log) -> None:
 
 
 def set_strays(broker: "Broker") -> Iterator[None]:
-    """All of them, a piece at a time."""
+    """Set all stray logs aside, a log at each step."""
     for directory in broker.logs.directories.values():
         for log in list(directory.logs.values()):
             if directory.is_online and is_stray(broker, log):

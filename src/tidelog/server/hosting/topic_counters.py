@@ -2,6 +2,8 @@
 
 
 class TopicMetrics:
+    """The counters of one topic on this broker, since its start."""
+
     __slots__ = (
         "bytes_in",
         "bytes_out",

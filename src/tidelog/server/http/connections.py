@@ -18,11 +18,13 @@ from tidelog.server.http.messages import METHODS, PLAIN_TEXT, HttpError, HttpRea
 CONNECTIONS_MAX: Final = 32
 # Longer than the minute between two scrapes that most people settle on, so that a scraper keeps its connection.
 IDLE_MS_MAX: Final = 75_000
-SLICE_NS: Final = 5_000_000  # of a turn
+SLICE_NS: Final = 5_000_000  # the time for pages in one turn
 
 
 @dataclass(slots=True)
 class Page:
+    """A page that was asked for: pieces of text, made as they are taken."""
+
     pieces: Iterator[str]
     status: int = 200
     content_type: str = PLAIN_TEXT
@@ -45,14 +47,14 @@ class Answer:
     made: list[bytes] = field(default_factory=list)
 
     def make_piece(self) -> bool:
-        """Whether there is more to come."""
+        """Make the next piece of the page; return whether there is more to come."""
         piece = next(self.page.pieces, None)
         if piece:
             self.made.append(piece.encode())
         return piece is not None
 
     def response(self) -> list[bytes]:
-        """In the pieces as they were made: to join megabytes would take as long as a slice."""
+        """Return the response in the pieces in which it was made: to join megabytes would take as long as a slice."""
         head = http_head(
             self.page.status,
             sum(map(len, self.made)),
@@ -63,6 +65,8 @@ class Answer:
 
 
 class HttpServer:
+    """The listener's connections, and the queue of pages that they asked for."""
+
     def __init__(self, clock: Clock, network: Network, events: Events, pages: Pages) -> None:
         self._clock = clock
         self._pages = pages
@@ -98,7 +102,7 @@ class HttpServer:
         return text_page(f"there are {', '.join(self._pages)}", 404) if make is None else make()
 
     def work(self, now_ms: int) -> None:
-        """A slice of what was asked for."""
+        """Make pages for one slice of a turn, one after the other."""
         clock = self._clock
         until_ns = clock.monotonic_ns() + SLICE_NS
         while self._queue and clock.monotonic_ns() <= until_ns:
@@ -108,7 +112,7 @@ class HttpServer:
                 answer.connection.answer(answer.response(), answer.request.keeps_alive, now_ms)
 
     def _make_piece(self, answer: Answer) -> bool:
-        """A bug in a page costs that answer, as in any handler."""
+        """Make a piece of a page; return whether there is more to come. A bug costs that answer, as in any handler."""
         try:
             return answer.make_piece()
         except Exception as bug:  # noqa: BLE001 - a bug costs one request, not the node
@@ -118,7 +122,7 @@ class HttpServer:
             return True
 
     def close_idle(self, now_ms: int) -> None:
-        """From time to time."""
+        """Close silent connections. Called from time to time."""
         for connection in list(self._connections):
             if now_ms - connection.last_active_ms > IDLE_MS_MAX:
                 connection.close()
@@ -138,7 +142,7 @@ class HttpConnection:
         self._peer = accepted.peer
         self._reader = HttpReader()
         self._is_busy = False  # a request is being answered: no other is looked at
-        self._ends = False  # with the answer that is being sent
+        self._ends = False  # the connection is closed after the answer that is being sent
         self.last_active_ms = now_ms
         self.is_closed = False
 

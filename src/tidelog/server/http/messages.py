@@ -45,6 +45,8 @@ class HttpError(Exception):
 
 @dataclass(slots=True)
 class HttpRequest:
+    """The first line and the options of a request; that is all that is needed."""
+
     method: str
     path: str  # without the query
     keeps_alive: bool
@@ -67,7 +69,8 @@ class HttpReader:
         return self._end < HEAD_BYTES_MAX
 
     def writable(self) -> memoryview:
-        """Empty when the buffer is full of requests that nobody has taken: see `has_room`."""
+        """Return the memory to receive into; empty when the buffer is full of requests that nobody has taken
+        (`has_room`)."""
         return self._view[self._end :]
 
     def commit(self, count: int) -> None:
@@ -84,12 +87,12 @@ class HttpReader:
         return _request(lines)
 
     def _skip_blank_line(self) -> None:
-        """Which some clients send after a request."""
+        """Skip the blank line that some clients send after a request."""
         if self._buffer.startswith(b"\r\n", 0, self._end):
             self._consume(2)
 
     def _check_start(self) -> None:
-        """What can not become a request is refused at once, not when its sender gives up."""
+        """Refuse what can not become a request at once, not when its sender gives up."""
         line, ends, _rest = bytes(self._view[: self._end]).partition(b"\r\n")
         if ends:
             _request_line(line)
@@ -99,7 +102,7 @@ class HttpReader:
             raise HttpError(431, f"a request's head may have {HEAD_BYTES_MAX} bytes")
 
     def clear(self) -> None:
-        """Nothing of what has arrived is worth looking at."""
+        """Throw away all that has arrived: it is not worth looking at."""
         self._end = 0
 
     def _consume(self, count: int) -> None:
@@ -145,7 +148,7 @@ def _headers(lines: list[bytes]) -> dict[str, list[str]]:
 
 
 def http_head(status: int, body_bytes: int, *, content_type: str = PLAIN_TEXT, keeps_alive: bool) -> bytes:
-    """What comes before the body; to a HEAD, with the length that a GET would have brought, it is all."""
+    """Return what comes before the body, with its length. To a HEAD that is the whole response, with a GET's length."""
     lines = [
         f"HTTP/1.1 {status} {REASONS[status]}",
         f"Content-Type: {content_type}",

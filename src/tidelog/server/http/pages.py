@@ -24,7 +24,8 @@ def pages_of(node: "Node") -> Pages:
 
 
 def _metrics(node: "Node") -> Page:
-    """Imported when they are first asked for: a node without the listener does without all of them."""
+    """Return the page of metrics. They are imported when they are first asked for: a node without the listener does
+    without all of them."""
     from tidelog.server.metrics.catalogue import scrape_pieces
     from tidelog.server.metrics.text import CONTENT_TYPE
 
@@ -37,7 +38,7 @@ def _readiness(node: "Node") -> Page:
 
 
 def unreadiness(node: "Node") -> list[str]:
-    """Why clients should not be sent here; empty when they may."""
+    """Say why clients should not be sent here; empty when they may."""
     reasons = []
     if node.phase is not Phase.RUNNING:
         reasons.append(f"the node is {node.phase.value}")

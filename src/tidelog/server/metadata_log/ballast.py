@@ -2,7 +2,7 @@
 
     held -> released, at the first sign that the disk is full -> held again, once there is room
 
-What a process that died in the middle of taking it has left, or is being taken, is released like the whole of it.
+Part of it, which is being taken or which a process left that died meanwhile, is released like the whole.
 
 A node has to write in order to help itself: a start writes its vote and its epoch, and the topic that is deleted to
 make room is deleted by a record. What is released is the metadata log's: while the ballast is gone, the logs of the
@@ -25,23 +25,25 @@ BALLAST: Final = "ballast"
 BALLAST_BYTES: Final = 1 << 20
 # Free space under which the ballast is given up: a turn's records, a new segment, a few small files.
 LOW_BYTES: Final = 128 << 10
-# Free space from which on it is taken (again): nothing else may suffer for it.
+# Free space from which on the ballast is taken (again): nothing else may suffer for it.
 TAKEN_FROM_BYTES: Final = 4 * BALLAST_BYTES
 CHUNK_BYTES: Final = 64 << 10
 
 
 class MetadataBallast:
+    """The ballast of one node."""
+
     def __init__(self, fs: FileSystem, directory: str) -> None:
-        """In the metadata log's directory, as the last process has left it."""
+        """Find the ballast in the metadata log's directory, as the last process has left it."""
         self._fs = fs
         self._path = join(directory, BALLAST)
         self._taken_bytes = self._size()
         self.is_held = self._taken_bytes == BALLAST_BYTES
-        self.is_released = False  # by this process, and not taken again
+        self.is_released = False  # this process released it, and has not taken it again
         self._room: DiskRoom | None = None
 
     def share(self, room: DiskRoom) -> None:
-        """The log directory that the metadata log lies in: its logs leave the ballast's room alone."""
+        """Have the logs of this log directory, which the metadata log lies in, leave the ballast's room alone."""
         self._room = room
         self._tell_room()
 
@@ -56,13 +58,13 @@ class MetadataBallast:
             return 0
 
     def release_if_low(self) -> bool:
-        """Give the room back before it is missed; whether that was done."""
+        """Give the room back before it is missed; return whether that was done."""
         if not self._taken_bytes or self._usable_bytes() >= LOW_BYTES:
             return False
         return self.release()
 
     def release(self) -> bool:
-        """Give the room back; whether there was any to give."""
+        """Give the room back; return whether there was any to give."""
         if not self._taken_bytes:
             return False
         remove_if_present(self._fs, self._path)
@@ -78,12 +80,13 @@ class MetadataBallast:
         return self._fs.space(parent_of(self._path)).usable_bytes
 
     def shortage(self) -> str | None:
-        """Why only what makes room may be written: the ballast is gone, or would have to go. None: there is room."""
+        """Say why only what makes room may be written: the ballast is gone, or would have to go. None: there is
+        room."""
         directory = parent_of(self._path)
         try:
             usable_bytes = self._usable_bytes()
         except StorageFault:
-            return None  # who writes finds out
+            return None  # the next write finds out
         if usable_bytes - (0 if self.is_held else BALLAST_BYTES) >= LOW_BYTES:
             return None
         return (
@@ -92,8 +95,8 @@ class MetadataBallast:
         )
 
     def taking(self) -> Steps:
-        """Take up the room, a piece at a time. Where it is not to be had after all, or is released meanwhile, none is
-        taken."""
+        """Take up the room, a piece at a time. Where the disk is full after all, or the ballast is released meanwhile,
+        nothing is taken."""
         from hashlib import shake_128  # it brings OpenSSL, which a start does without once the ballast is there
 
         noise = shake_128(b"tidelog").digest(BALLAST_BYTES)

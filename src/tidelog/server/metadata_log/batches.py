@@ -23,7 +23,7 @@ from tidelog.records.record import Record
 from tidelog.server.replicated import AppendRefused
 
 RECORDS_MAX: Final = 10_000  # in one batch, as in Kafka
-# Between two yields: 1 to 3 ms of work.
+# Records between two yields: 1 to 3 ms of work.
 RECORDS_A_SLICE: Final = 250
 # What a record takes besides its value: lengths, deltas, a null key, no headers. An upper bound.
 RECORD_OVERHEAD: Final = 24
@@ -34,14 +34,14 @@ _CONTROL_TYPES: Final = {cls: ControlRecordType(number) for number, cls in CONTR
 
 
 class OversizedBatchError(AppendRefused):
-    """Records that have to become visible together, and do not fit into one batch. Nothing of them is written."""
+    """Records that have to become visible together do not fit into one batch. Nothing of them is written."""
 
 
 @dataclass(slots=True)
 class MetadataBatch:
-    """`records` of a metadata batch, `control` messages of a control batch: one of the two is empty. A control record
-    of a type from a later release is None. The records are decoded as they are iterated over, once: a batch may hold
-    more of them than a turn has time for."""
+    """One batch: `records` of a metadata batch or `control` messages of a control batch, the other is empty. A control
+    record of a type from a later release is None. The records are decoded as they are iterated over, once: a batch may
+    hold more of them than a turn has time for."""
 
     base_offset: int
     last_offset: int
@@ -63,8 +63,8 @@ def control_batch(messages: Iterable[Any], timestamp: int, epoch: int, base_offs
 def encode_steps(
     records: Sequence[VersionedRecord], timestamp: int, epoch: int, limit_bytes: int, *, is_atomic: bool
 ) -> Generator[None, None, list[bytes]]:
-    """The batches of one result, giving way after every so many records. OversizedBatchError where an atomic one does
-    not fit into a single batch."""
+    """Return the batches of one result, giving the turn back after every so many records. OversizedBatchError where an
+    atomic result does not fit into a single batch."""
     # What belongs together is one batch, however many records it is: a topic with its 10,000 partitions is one more.
     writer = BatchWriter(timestamp, epoch, limit_bytes, records_max=len(records) if is_atomic else RECORDS_MAX)
     encoded: list[bytes] = []
@@ -80,7 +80,7 @@ def encode_steps(
 def batches_of(
     records: Iterable[VersionedRecord], timestamp: int, epoch: int, limit_bytes: int, base_offset: int = 0
 ) -> Iterator[bytes]:
-    """As many as it takes; offsets go on from one to the next."""
+    """Yield as many batches as the records take; offsets go on from one to the next."""
     writer = BatchWriter(timestamp, epoch, limit_bytes, base_offset)
     for message, version in records:
         yield from writer.append(message, version)
@@ -88,7 +88,7 @@ def batches_of(
 
 
 class BatchWriter:
-    """Cuts records into batches; each call returns those that became full by it."""
+    """A cutter of records into batches; each call returns the batches that became full by it."""
 
     __slots__ = ("_builder", "_epoch", "_limit_bytes", "_records_max", "_size_bytes", "_timestamp")
 
@@ -126,8 +126,8 @@ class BatchWriter:
 
 
 def read_metadata_batch(batch: RecordBatch) -> MetadataBatch:
-    """The checksum is checked. Reading the records ends with UnknownRecordType or UnknownRecordVersion at what a later
-    release wrote: it must not be passed over, the cluster would be another one."""
+    """Check a batch's checksum, and read it. Iterating over its records raises UnknownRecordType or
+    UnknownRecordVersion at what a later release wrote: it must not be passed over, the cluster would be another one."""
     batch.check_crc()
     header = batch.header
     found = MetadataBatch(

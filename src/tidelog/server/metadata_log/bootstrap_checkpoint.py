@@ -16,7 +16,7 @@ from tidelog.server.metadata_log.snapshots import read_snapshot
 
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
 _EPOCH: Final = 0
-_NO_LOG: Final = 0  # the time of a last record that there is not
+_NO_LOG: Final = 0  # the time of the last record of a log that is empty
 _BATCH_BYTES: Final = 1 << 20
 
 
@@ -26,7 +26,8 @@ def write_bootstrap(fs: FileSystem, log_dir: str, records: Sequence[MetadataReco
 
 
 def read_bootstrap(fs: FileSystem, log_dir: str) -> list[MetadataRecord]:
-    """Those of this release's newest cluster where there is no file, as in Kafka."""
+    """Read the first records of the cluster. Without a file, return those of this release's newest cluster, as Kafka
+    does."""
     path = join(log_dir, BOOTSTRAP_CHECKPOINT)
     try:
         return [record for batch in read_snapshot(fs, path) for record in batch.records]

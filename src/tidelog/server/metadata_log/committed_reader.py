@@ -4,7 +4,7 @@ Whoever keeps an image of the cluster (a broker, a machine that is loaded) pulls
 `timestamp` are those of the last record handed out: between two batches, and outside the snapshot, they say what an
 image contains, wherever it was begun.
 
-Without a descriptor to read with there is nothing, for now (`MetadataLog.is_unread`): that is not the end of it, and
+Without a file descriptor nothing can be read for now (`MetadataLog.is_unread`). That is not the end of the log, and
 whoever needs all of it looks at `is_short`.
 """
 
@@ -18,6 +18,8 @@ from tidelog.server.metadata_log.snapshots import read_snapshot, snapshot_path
 
 
 class MetadataLogReader:
+    """One reader, and how far it is."""
+
     __slots__ = ("_is_begun", "_latest", "_log", "_read", "_snapshot", "epoch", "is_short", "next_offset", "timestamp")
 
     def __init__(self, log: MetadataLog) -> None:
@@ -38,11 +40,11 @@ class MetadataLogReader:
 
     @property
     def is_in_snapshot(self) -> bool:
-        """What was handed out is part of a snapshot: no image of it is that of any offset."""
+        """Tell whether what was handed out ends within a snapshot: an image of it is not that of any offset."""
         return self._snapshot is not None
 
     def next(self) -> MetadataBatch | None:
-        """None: that is all, for now; with `is_short`, all that can be read for now."""
+        """Return the next batch. None: that is all for now, or, with `is_short`, all that can be read for now."""
         self.is_short = self._log.is_unread
         if self.is_short:
             return None
@@ -55,7 +57,8 @@ class MetadataLogReader:
             return None
 
     def _begin_snapshot_anew(self, shortage: TooManyOpenFiles) -> None:
-        """A generator that has failed is at its end, and must not be taken for one that is through."""
+        """Open the snapshot again after a shortage: a generator that has failed is at its end, and must not be taken
+        for one that is through."""
         if self._snapshot is not None and self._latest is not None:
             if self._is_begun:
                 raise shortage

@@ -30,6 +30,8 @@ READ_AGAIN_MS: Final = 1_000  # after a shortage of descriptors
 
 
 class ControlPlane:
+    """The control plane of one node: `node.control_plane`."""
+
     def __init__(
         self,
         config: BrokerConfig,
@@ -77,29 +79,30 @@ class ControlPlane:
 
     @property
     def fault(self) -> StorageFault | None:
-        """Why the node can not go on."""
+        """The fault because of which the node can not go on; None while it can."""
         return self._loaded.log.fault
 
     def take_problems(self) -> list[str]:
-        """That cost no more than time: no room for a snapshot, say."""
+        """Return, once, the problems that cost no more than time: no room for a snapshot, say."""
         log = self._loaded.log
         problems, log.problems = log.problems, []
         return problems
 
     def take_shortages(self) -> list[MetadataShortage]:
-        """What could not be written for want of room since the last call: the node waits for some."""
+        """Return what could not be written for want of room since the last call: the node waits for room."""
         log = self._loaded.log
         shortages, log.shortages = log.shortages, []
         return shortages
 
     @property
     def is_ready(self) -> bool:
-        """The controller is at work, and the image is as new as the log."""
+        """Tell whether the controller is at work, and the image is as new as the log."""
         return self.machine.replicated.is_active and self.quorum.is_settled and not self._follower.is_behind
 
     @property
     def is_starved(self) -> bool:
-        """There is no room for what a leader has to write, and the image is as new as the log (`standing_by`)."""
+        """Tell whether there is no room for what a leader has to write, while the image is as new as the log and knows
+        this broker: then it serves reads (`standing_by`)."""
         is_known = self._config.get(node.NODE_ID) in self.image.brokers
         return self._loaded.log.is_starved and is_known and not self._follower.is_behind
 
@@ -119,7 +122,8 @@ class ControlPlane:
     def advance(
         self, completions: Iterable[Completion], now_ms: int, wall_ms: int, is_over: Callable[[], bool]
     ) -> Changes | None:
-        """The first half of a turn: what the disk brought, and what is committed by that."""
+        """Do the first half of a turn: take in what the disk completed, and follow what is committed by that. Return
+        what changed in the image."""
         self._read_again_if_due(now_ms)
         self.quorum.turn(completions, now_ms, wall_ms)
         changes = self._follower.advance(is_over)
@@ -137,12 +141,12 @@ class ControlPlane:
             self._read_again_ms = now_ms + READ_AGAIN_MS
 
     def turn(self, now_ms: int, wall_ms: int, is_over: Callable[[], bool]) -> None:
-        """The second half: the controller's requests, and answers to those that are committed."""
+        """Do the second half of a turn: the controller's requests, and the answers to those that are committed."""
         self.machine.turn(now_ms, wall_ms, is_over)
         self._rest_if_short(now_ms)
 
     def resign(self, now_ms: int, wall_ms: int) -> None:
-        """For good: the node stops."""
+        """Give the leadership up for good: the node stops."""
         self.quorum.resign(now_ms, wall_ms, is_final=True)
 
     @property

@@ -18,7 +18,8 @@ M = TypeVar("M", bound=Machine)
 
 
 def committed_messages(log: MetadataLog) -> Iterator[Sequence[Any]]:
-    """All of them from the newest snapshot on, a slice at a time; an empty one where it can not be read for now."""
+    """Yield all committed messages from the newest snapshot on, a slice at a time; an empty one while the log can not
+    be read."""
     reader = MetadataLogReader(log)
     while (batch := reader.next()) is not None or reader.is_short:
         if batch is None:
@@ -29,6 +30,8 @@ def committed_messages(log: MetadataLog) -> Iterator[Sequence[Any]]:
 
 
 class MetadataMachine(Generic[M]):
+    """The driver of the controller, which makes and drops it as the quorum says."""
+
     def __init__(
         self,
         quorum: MetadataQuorum,
@@ -37,14 +40,14 @@ class MetadataMachine(Generic[M]):
         on_bug: Callable[[Any, Exception], None],
         hear: Callable[[M, Any], Callable[[int], None] | None] | None = None,
     ) -> None:
-        """`activation`: what the machine, loaded, has to write at this time before it serves anybody. `hear` is told of
-        each request when it arrives, and returns whom to tell when it is answered."""
+        """`activation` returns what the loaded machine has to write before it serves anybody. `hear` is called with
+        each request when it arrives, and returns a function to call when the request is answered."""
         self._quorum = quorum
         self._make = make
         self._activation = activation
         self._hear = hear
         self._now_ms = 0
-        self._epoch = -1  # that the machine was made in
+        self._epoch = -1  # the epoch that the machine was made in
         self.replicated: Replicated[M] = Replicated(quorum, ErrorCode.NOT_CONTROLLER, on_bug)
 
     @property
@@ -53,7 +56,7 @@ class MetadataMachine(Generic[M]):
 
     @property
     def _is_short(self) -> bool:
-        """It is being loaded, and its log can not be read for now."""
+        """Tell whether the machine is being loaded, and its log can not be read for now."""
         return self._quorum.log.is_unread and not self.replicated.is_active
 
     @property
@@ -74,7 +77,7 @@ class MetadataMachine(Generic[M]):
         return tell
 
     def turn(self, now_ms: int, wall_ms: int, is_over: Callable[[], bool]) -> None:
-        """Behind the quorum's turn, so that it sees what that has brought."""
+        """Make or drop the machine, and let it work. Called after the quorum's turn, to see what that has brought."""
         quorum = self._quorum
         self._now_ms = now_ms
         if not self.replicated.is_idle and (not quorum.is_leader or quorum.epoch != self._epoch):

@@ -25,6 +25,8 @@ from tidelog.storage.directories.operations import Operation
 
 
 class ImageFollower:
+    """The image of one node, and the reader that it is made from."""
+
     def __init__(self, log: MetadataLog, history: VoterHistory, now_ms: int) -> None:
         self.image: MetadataImage = empty_image()
         self._log = log
@@ -32,19 +34,19 @@ class ImageFollower:
         self._reader = MetadataLogReader(log)
         self._draft = MetadataDraft(tracks_changes=True)
         self._schedule = SnapshotSchedule(log.config, now_ms)
-        self._batch: MetadataBatch | None = None  # being replayed
-        self._replayed = 0  # records of it
+        self._batch: MetadataBatch | None = None  # the batch that is being replayed
+        self._replayed = 0  # how many records of it
         self._snapshot: Operation | None = None
 
     @property
     def is_behind(self) -> bool:
-        """Whether there is more to replay: the next turn should come at once."""
+        """Tell whether there is more to replay: the next turn should come at once."""
         is_at_end = self._batch is None and not self._reader.is_in_snapshot
         return not is_at_end or self._reader.next_offset < self._log.high_watermark
 
     def advance(self, is_over: Callable[[], bool]) -> Changes | None:
-        """Replay what is committed until the time is over; `image` is new, and what changed is returned, where that
-        came to the end of a batch that leaves the cluster whole."""
+        """Replay what is committed until the time is over. Where that came to the end of a batch that leaves the
+        cluster whole, `image` is new, and what changed is returned."""
         moved = False
         while self._replay_slice():
             moved = True
@@ -57,7 +59,7 @@ class ImageFollower:
         return self._draft.take_changes()
 
     def _replay_slice(self) -> bool:
-        """Some records of one batch; whether there was a batch."""
+        """Replay some records of one batch; return whether there was a batch."""
         try:
             batch = self._batch = self._batch or self._reader.next()
         except (ProtocolError, RecordError) as error:
@@ -78,7 +80,7 @@ class ImageFollower:
         return True
 
     def _where(self, index: int) -> str:
-        """Which record that is, the `index`th of the batch that is being replayed, or that comes next."""
+        """Say which record is the `index`th of the batch that is being replayed, or that comes next."""
         if self._reader.is_in_snapshot:
             return f"a record of the snapshot {self._log.latest_snapshot}"
         offset = self._reader.next_offset if self._batch is None else self._batch.base_offset
@@ -89,7 +91,7 @@ class ImageFollower:
             self.take_snapshot(now_ms, wall_ms)
 
     def take_snapshot(self, now_ms: int, wall_ms: int) -> Operation | None:
-        """Of the image of now, by and by. None where there is one under way, or nothing new."""
+        """Begin to write a snapshot of the current image, in slices. None where one is under way, or nothing is new."""
         provenance, latest = self.image.provenance, self._log.latest_snapshot
         snapshot_id = SnapshotId(provenance.offset + 1, provenance.epoch)
         is_under_way = self._snapshot is not None and not self._snapshot.is_done

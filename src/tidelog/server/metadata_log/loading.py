@@ -1,8 +1,9 @@
-"""The metadata log from its directory: the newest whole snapshot, the log behind it, voters and election state.
+"""The start of the metadata log from its directory: the newest whole snapshot, the log behind it, voters and election
+state.
 
-What may not be is refused, in words, instead of being repaired: a hole between snapshot and log, damage before what was
-durable, another topic's directory, records of a later release. A cluster that starts from less than it had acknowledged
-would be another cluster.
+What must not be is refused with a reason, instead of being repaired: a hole between snapshot and log, damage before
+what was durable, another topic's directory, records of a later release. A cluster that starts from less than it had
+acknowledged would be another cluster.
 """
 
 from contextlib import suppress
@@ -52,6 +53,8 @@ class InconsistentMetadataLogError(LogError):
 
 @dataclass(slots=True)
 class LoadedMetadataLog:
+    """The metadata log as it was found, and what its files say of the quorum."""
+
     log: MetadataLog
     election: ElectionState
     history: VoterHistory
@@ -67,7 +70,8 @@ def load_metadata_log(
     *,
     takes_lock: bool = False,
 ) -> LoadedMetadataLog:
-    """`log_dir` is `metadata.log.dir`; `takes_lock` where it is none of `log.dirs`, whose locks are taken already."""
+    """Load the metadata log of `log_dir`, which is `metadata.log.dir`. `takes_lock` is set where that is none of
+    `log.dirs`, whose locks are taken already."""
     fs, directory = context.fs, join(log_dir, partition_directory(*METADATA_PARTITION))
     lock = fs.lock(join(log_dir, LOCK_NAME)) if takes_lock else None
     problems: list[str] = []
@@ -76,7 +80,7 @@ def load_metadata_log(
         with suppress(AlreadyExists):
             make_directory_durably(fs, directory)
         loaded = _load_all(context, log_dir, directory, config, history, wall_ms, lock, problems)
-        if takes_lock:  # where it lies among logs, they have to be written again as well (`storage.logs_loading`)
+        if takes_lock:  # where it lies among logs, they have to be written again as well (`directories.loading`)
             with suppress(DiskFull):
                 mark_intact(fs, log_dir)
         return LoadedMetadataLog(loaded, _read_election(fs, directory), history, problems)
@@ -119,15 +123,16 @@ def _load_all(
 
 
 def _write_again(fs: FileSystem, directory: str, problems: list[str]) -> None:
-    """What a failed sync may have lost. Unlike the logs, it can not be left for the next start: a vote that only the
-    page cache has could be given twice."""
+    """Write what a failed sync may have lost again. Unlike the logs, this can not be left for the next start: a vote
+    that only the page cache has could be given twice."""
     rewrite_partition(fs, directory, _recovery_point(fs, directory, problems))
     for name in (QUORUM_STATE, RECOVERY_POINT_CHECKPOINT):
         write_small_again(fs, join(directory, name))
 
 
 def _load_snapshots(fs: FileSystem, directory: str, history: VoterHistory, problems: list[str]) -> list[SnapshotFile]:
-    """Those up to the newest whole one. One that is damaged is left where it is, for whoever wants to look at it."""
+    """Return the snapshots up to the newest whole one. A damaged one is left where it is, for whoever wants to look at
+    it."""
     snapshots: list[SnapshotFile] = []
     for snapshot_id in reversed(tidy_snapshots(fs, directory)):
         try:
@@ -140,7 +145,7 @@ def _load_snapshots(fs: FileSystem, directory: str, history: VoterHistory, probl
 
 
 def _check_whole(fs: FileSystem, directory: str, snapshot: SnapshotFile, history: VoterHistory) -> None:
-    """To its last byte; what it says of the voters counts only then."""
+    """Check a snapshot to its last byte; what it says of the voters counts only then."""
     for message in check_snapshot(fs, snapshot_path(directory, snapshot.id)):
         history.observe(snapshot.id.offset - 1, message)
 
@@ -196,7 +201,7 @@ def _check_joined(loaded: LoadedLog, start: int) -> None:
 
 
 def _read_voters(log: MetadataLog, history: VoterHistory) -> None:
-    """Beyond the high watermark too: see `voter_history`."""
+    """Read the voters from the whole log, also beyond the high watermark: see `voter_history`."""
     offset = log.log.log_start_offset
     while offset < log.end_offset:
         for batch in log.read_encoded(offset, FetchIsolation.LOG_END):

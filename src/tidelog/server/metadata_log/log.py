@@ -5,7 +5,7 @@
 
 One sync is under way at a time; what is written meanwhile shares the next. A fault that the log can not undo ends it:
 `fault` says which, and the node has to stop, for without its metadata log it knows nothing for certain. A full disk is
-no such fault: there is ballast to throw off (`metadata_ballast`), and beyond that the node waits for room.
+no such fault: there is ballast to throw off (`ballast`), and beyond that the node waits for room.
 
 How far the log is durable is written down beside it now and then (`recovery-point-offset-checkpoint`, in the form of
 the one that a log directory has). It parts the end that a power loss may tear from what was acknowledged: damage behind
@@ -44,14 +44,16 @@ BALLAST_FIRST_MS: Final = 500
 
 
 class MetadataShortage(NamedTuple):
-    """Something was not written, because the disk is full; it is tried again by itself."""
+    """Something that was not written, because the disk is full; it is tried again by itself."""
 
     log_dir: str
-    wanted_bytes: int  # that have to be free for everything to be as it should
+    wanted_bytes: int  # the free space that ends the shortage
     error: str
 
 
 class MetadataLog:
+    """The metadata log of this node: its log, snapshots and ballast."""
+
     def __init__(
         self,
         log: Log,
@@ -60,17 +62,17 @@ class MetadataLog:
         lock: Lock | None,
         ballast: MetadataBallast,
     ) -> None:
-        """See `metadata_log_load`."""
+        """See `loading.load_metadata_log`."""
         self.log = log
         self.config = config
         self.ballast = ballast
         self.snapshots = snapshots  # the oldest first
         self.fault: StorageFault | None = None
-        self.is_starved = False  # there was no room for the last that was to be written, nor any ballast left
-        self.is_unread = False  # there was no descriptor to read it with; whoever drives it says when to try again
+        self.is_starved = False  # there was no room for the last write, nor any ballast left
+        self.is_unread = False  # there was no descriptor to read it with, until `read_again`
         self._has_told_unread = False
-        self.problems: list[str] = []  # that cost no more than time; not told to anybody yet: the server takes them out
-        self.shortages: list[MetadataShortage] = []  # likewise, those that more room would end
+        self.problems: list[str] = []  # that cost no more than time; the server takes them out and logs them
+        self.shortages: list[MetadataShortage] = []  # likewise; more room would end these
         self.operations = Operations(self._operation_failed)
         self._lock = lock
         self._syncing: dict[Ticket, None] = {}
@@ -92,7 +94,7 @@ class MetadataLog:
 
     @property
     def end_offset(self) -> int:
-        """Behind everything written; what is staged comes on top."""
+        """The offset after everything written; what is staged comes on top."""
         return self.log.log_end_offset
 
     @property
@@ -109,20 +111,20 @@ class MetadataLog:
 
     @property
     def last_epoch(self) -> int:
-        """Of the last record, or where there is none of the snapshot before it."""
+        """The epoch of the last record, or of the newest snapshot where the log has no records."""
         if self.log.epochs.latest_epoch is not None:
             return self.log.epochs.latest_epoch
         return 0 if self.latest_snapshot is None else self.latest_snapshot.epoch
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is on its way to the disk."""
+        """Tell whether something is on its way to the disk."""
         return bool(self._syncing) or len(self.operations) > 0
 
     # Writing
 
     def append(self, batch: bytes, epoch: int, wall_ms: int) -> int:
-        """Stage one batch; the offset behind it, once `commit` has written it."""
+        """Stage one batch; return the offset behind it, as it is once `commit` has written the batch."""
         buffer = memoryview(bytearray(batch))
         staged = self.log.append_as_leader(buffer, 0, len(buffer), epoch, wall_ms, AppendOrigin.RAFT_LEADER)
         if isinstance(staged, Refused):
@@ -130,7 +132,7 @@ class MetadataLog:
         return staged.last_offset + 1
 
     def commit(self, wall_ms: int) -> bool:
-        """Write what is staged and see to its sync; False where nothing of it was written, and all of it is undone."""
+        """Write what is staged and begin its sync; False where nothing of it was written, and all of it is undone."""
         if not self.makes_room():
             self.log.abandon()
             return False
@@ -143,8 +145,8 @@ class MetadataLog:
         return self.fault is None
 
     def makes_room(self) -> bool:
-        """Before anything is written: give the ballast's room back where the disk is nearly full. False where the log
-        has failed. A ballast that can not be removed just now is no reason not to try."""
+        """Give the ballast's room back before a write, where the disk is nearly full. False where the log has failed. A
+        ballast that can not be removed just now is no reason not to try."""
         self._released(self.ballast.release_if_low)
         return self.fault is None
 
@@ -159,7 +161,7 @@ class MetadataLog:
             return False
 
     def _undone(self, fault: StorageFault) -> None:
-        """A full disk gets room again. The log is as it was before, once that is durable."""
+        """Note a write that failed. After a full disk the log is as it was before, once that is durable."""
         if survives(fault):
             self.note_shortage(fault)
             self.operations.begin(self.directory, settle(self.log))
@@ -167,7 +169,8 @@ class MetadataLog:
             self.fail(fault)
 
     def note_shortage(self, fault: StorageFault) -> bool:
-        """Something could not be written for want of room, or of descriptors; whether the ballast makes up for it."""
+        """Note that something could not be written for want of room, or of descriptors; return whether the ballast
+        makes up for it."""
         self._note(fault)
         is_helped = isinstance(fault, DiskFull) and self._released(self.ballast.release)
         self.is_starved = isinstance(fault, DiskFull) and not is_helped
@@ -187,7 +190,7 @@ class MetadataLog:
             self.fail(fault)
 
     def complete(self, completions: Iterable[Completion], wall_ms: int) -> bool:
-        """Those of ours among them; whether `synced_offset` moved."""
+        """Take in the log's own syncs and operations among the completions; return whether `synced_offset` moved."""
         before = self.synced_offset
         for completion in completions:
             self.operations.complete(completion)
@@ -206,7 +209,7 @@ class MetadataLog:
         self.log.update_high_watermark(offset)
 
     def fail(self, fault: StorageFault) -> None:
-        """The first fault is the reason."""
+        """Stop using the log because of a fault. The first fault is kept as the reason."""
         if self.fault is None:
             self.fault = fault
             self.log.abandon()
@@ -216,11 +219,11 @@ class MetadataLog:
     # Reading
 
     def read(self, offset: int, isolation: FetchIsolation = FetchIsolation.HIGH_WATERMARK) -> list[MetadataBatch]:
-        """Some batches from `offset` on, which begins one; none at the end of what may be read."""
+        """Return some batches from `offset` on, which begins one; none at the end of what may be read."""
         return [read_metadata_batch(batch) for batch in self.read_encoded(offset, isolation)]
 
     def read_encoded(self, offset: int, isolation: FetchIsolation) -> list[RecordBatch]:
-        """The same, with nothing checked but the frames."""
+        """Return the same batches undecoded, with nothing checked but the frames."""
         answer = read(self.log, offset, READ_BYTES, isolation)
         assert answer.code is ErrorCode.NONE, f"offset {offset}: {answer.code.name}"
         found = list(batches(answer.read_all()))
@@ -228,7 +231,8 @@ class MetadataLog:
         return found
 
     def note_unread(self, shortage: TooManyOpenFiles) -> None:
-        """It could not be read for want of a descriptor. Told once, until something was read again."""
+        """Note that the log could not be read for want of a descriptor. That is told once, until something was read
+        again."""
         self.is_unread = True
         if not self._has_told_unread:
             self._has_told_unread = True
@@ -256,7 +260,7 @@ class MetadataLog:
         self._checkpointed = offset
 
     def take_ballast_if_due(self, now_ms: int) -> None:
-        """Take the ballast (again) when there is room, looked at from time to time."""
+        """Take the ballast (again) when there is room; every ten seconds the disk is looked at."""
         if self.ballast.is_held or self.fault is not None:
             return
         if self._ballast_due_ms is None:
@@ -267,7 +271,8 @@ class MetadataLog:
                 self._ballasting = self.operations.begin(self.directory, self.ballast.taking())
 
     def _operation_failed(self, _operation: Operation, fault: StorageFault) -> None:
-        """Without room there is no new checkpoint or snapshot, which costs time at the next start and nothing else."""
+        """Note that a checkpoint, snapshot or ballast could not be written. Without room that costs time at the next
+        start and nothing else."""
         if survives(fault):
             self._note(fault)
         else:
@@ -276,7 +281,7 @@ class MetadataLog:
     # The end of it
 
     def close(self, wall_ms: int) -> None:
-        """In order; nothing may be under way."""
+        """Close the log in order; nothing may be under way."""
         assert not self.is_busy
         if self.makes_room():
             with suppress(DiskFull):  # the records are on disk; the next start has more to scan

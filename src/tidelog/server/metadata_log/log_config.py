@@ -15,6 +15,8 @@ EVERY_RECORD: Final = 1
 
 @dataclass(slots=True, frozen=True)
 class MetadataLogConfig:
+    """The numbers that the metadata log is run by."""
+
     segment_bytes: int = GIB
     segment_ms: int = 7 * DAY_MS
     batch_bytes_max: int = 8 * MIB
@@ -38,8 +40,8 @@ def metadata_log_config(config: BrokerConfig) -> MetadataLogConfig:
 
 
 def log_config(config: MetadataLogConfig) -> TopicConfig:
-    """As the storage layer takes it. Whatever the broker's own defaults are, this log syncs every record, is never
-    compacted, and goes by snapshots instead of by age and size."""
+    """Return the settings as the storage layer takes them. Whatever the broker's own defaults are, this log syncs every
+    record, is never compacted, and goes by snapshots instead of by age and size."""
     return replace(
         resolve_topic_config({}, Layers()),
         internal_segment_bytes=config.segment_bytes,

@@ -39,12 +39,14 @@ from tidelog.server.metadata_log.log import MetadataLog
 from tidelog.storage.directories.operations import PAUSE_MS, Operation, Steps
 from tidelog.storage.log.group_commit import survives
 
-# Of the log's operations, in one turn: each is about a millisecond of work.
+# Steps of the log's operations in one turn: each is about a millisecond of work.
 PIECES_A_TURN = 10
 RETRY_MS = 1_000  # after a vote that found no room
 
 
 class MetadataQuorum:
+    """The quorum of this node, with its log."""
+
     def __init__(self, quorum: Quorum, log: MetadataLog) -> None:
         self.quorum = quorum
         self.log = log
@@ -54,29 +56,29 @@ class MetadataQuorum:
         self._persisting: Operation | None = None
         self._lacks_room = False  # for `quorum-state`
         self._retry_ms: int | None = None
-        self._turn_ms = 0  # when the last turn was
+        self._turn_ms = 0  # the time of the last turn
         self._staged_end: int | None = None
 
     @property
     def is_leader(self) -> bool:
-        """Its epoch has begun, on disk and in the log, and it goes on."""
+        """Tell whether this node leads: its epoch has begun, on disk and in the log, and the log works."""
         return self.leader_id == self.quorum.local.key.id and self.quorum.is_leader and self.log.fault is None
 
     @property
     def kraft_version(self) -> int:
-        """1 with voters in the log, 0 with static ones."""
+        """The version of the quorum's records: 1 with voters in the log, 0 with static ones."""
         return self.quorum.history.kraft_version
 
     @property
     def deadline(self) -> int | None:
-        """On the monotonic clock; a completion of the disk may come before."""
+        """The time of the next turn on the monotonic clock; a completion of the disk may come before."""
         resume_ms = self._turn_ms + PAUSE_MS if self.log.operations.is_pausing else None
         deadlines = (self.quorum.deadline, self._retry_ms, resume_ms)
         return min((each for each in deadlines if each is not None), default=None)
 
     @property
     def has_work(self) -> bool:
-        """Whether the next turn should come at once."""
+        """Tell whether the next turn should come at once."""
         return self.log.operations.has_work
 
     # The node's life
@@ -85,7 +87,8 @@ class MetadataQuorum:
         self._step(Started(election, self.log.end_offset, self.log.last_epoch), now_ms, wall_ms)
 
     def turn(self, completions: Iterable[Completion], now_ms: int, wall_ms: int) -> None:
-        """What the disk has completed, whose time has come, and some of the work that waits for nothing else."""
+        """Handle what the disk has completed and the deadlines that have passed, and do some of the work that waits for
+        nothing else."""
         self._turn_ms = now_ms
         self.log.operations.resume(now_ms)
         self.log.operations.work(PIECES_A_TURN)
@@ -107,7 +110,7 @@ class MetadataQuorum:
 
     @property
     def end_offset(self) -> int:
-        """Behind everything that is written or staged."""
+        """The offset after everything that is written or staged."""
         return self.log.end_offset if self._staged_end is None else self._staged_end
 
     @property
@@ -116,13 +119,14 @@ class MetadataQuorum:
 
     @property
     def is_settled(self) -> bool:
-        """Everything in the log is committed, and it takes more."""
+        """Tell whether this node leads, everything in the log is committed, and the log takes more."""
         return self.is_leader and self.high_watermark == self.end_offset and not self.log.log.is_unsettled
 
     def append_steps(
         self, records: Sequence[VersionedRecord], wall_ms: int, *, is_atomic: bool
     ) -> Generator[None, None, None]:
-        """Stage them, all at the end. OversizedBatchError, and nothing is staged, where they do not fit together."""
+        """Stage all records at the last step. OversizedBatchError, and nothing is staged, where they do not fit
+        together."""
         limit_bytes = self.log.config.batch_bytes_max
         encoded = yield from encode_steps(records, wall_ms, self.epoch, limit_bytes, is_atomic=is_atomic)
         assert self.is_leader, "only a leader appends"
@@ -130,7 +134,7 @@ class MetadataQuorum:
             self._staged_end = self.log.append(batch, self.epoch, wall_ms)
 
     def commit(self, now_ms: int, wall_ms: int) -> bool:
-        """One write for all that is staged. False: nothing of it was written, nor ever will be."""
+        """Write all that is staged at once. False: nothing of it was written, nor ever will be."""
         if self._staged_end is None:
             return self.log.fault is None
         self._staged_end = None

@@ -36,7 +36,8 @@ def _is_due(log: MetadataLog, oldest: SnapshotFile, wall_ms: int) -> bool:
 
 
 class SnapshotSchedule:
-    """After so many bytes of new records, or so long after the last one while there are new records."""
+    """The rule for when a snapshot is due: after so many bytes of new records, or so long after the last snapshot while
+    there are new records."""
 
     __slots__ = ("_bytes", "_config", "_last_ms")
 
@@ -46,7 +47,7 @@ class SnapshotSchedule:
         self._last_ms = now_ms
 
     def note(self, size_bytes: int) -> None:
-        """Records were committed behind the newest snapshot."""
+        """Count records that were committed behind the newest snapshot."""
         self._bytes += size_bytes
 
     def is_due(self, now_ms: int) -> bool:

@@ -1,9 +1,9 @@
-"""Writes a snapshot, a slice a turn: header, records, footer; then its bytes to the disk, then its name.
+"""Writes a snapshot, a slice in each turn: header, records, footer; then its bytes to the disk, then its name.
 
     <id>.checkpoint.part --synced--> renamed to <id>.checkpoint --directory synced--> done
 
-It is an operation of the log's (`storage.operations`): it gives way between slices and waits for its syncs off the
-loop. Whatever ends it early leaves the snapshots that there were, and at most a `.part` that the next start removes.
+It is an operation of the log's (`directories.operations`): it gives way between slices and waits for its syncs off the
+loop. Whatever ends it early leaves the earlier snapshots, and at most a `.part` that the next start removes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,12 +24,12 @@ from tidelog.storage.checkpoints.small_files import remove_if_present
 from tidelog.storage.directories.operations import GIVE_WAY, Steps
 
 CONTROL_VERSION: Final = 0
-# Between two yields: about a millisecond of work.
+# Records between two yields: about a millisecond of work.
 RECORDS_A_SLICE: Final = 100
 
 
 class QuorumRecords:
-    """What a snapshot says of the quorum: nothing with static voters."""
+    """The control records that describe the quorum in a snapshot; none with static voters."""
 
     def __init__(self, kraft_version: int, voters: VoterSet | None) -> None:
         self._kraft_version = kraft_version
@@ -53,7 +53,7 @@ def snapshot_contents(
     wall_ms: int,
     limit_bytes: int,
 ) -> Iterator[bytes]:
-    """The batches of a snapshot, one after another. Offsets count from 0: they are of no log."""
+    """Yield the batches of a snapshot, one after another. Their offsets count from 0: they are of no log."""
     header = SnapshotHeaderRecord(version=CONTROL_VERSION, last_contained_log_timestamp=last_contained_log_timestamp)
     first = [header, *quorum.messages()]
     yield control_batch(first, wall_ms, epoch)
@@ -71,7 +71,7 @@ def snapshot_steps(
     contents: Iterator[bytes],
     wall_ms: int,
 ) -> Steps:
-    """Write it, and let go of what it makes superfluous."""
+    """Write a snapshot, and delete what it makes superfluous."""
     fs, path = log.fs, snapshot_path(log.directory, snapshot_id)
     part = path.removesuffix(SUFFIX) + PART_SUFFIX
     file = fs.open(part, OpenMode.CREATE)

@@ -33,26 +33,30 @@ _EPOCH_DIGITS: Final = 10
 
 
 class SnapshotId(NamedTuple):
-    offset: int  # of the first record that is not in it
+    """The offset and epoch that name a snapshot."""
+
+    offset: int  # the first that is not in the snapshot
     epoch: int
 
     def __str__(self) -> str:
         return f"{self.offset:0{_OFFSET_DIGITS}d}-{self.epoch:0{_EPOCH_DIGITS}d}"
 
 
-# What `format` writes for dynamic voters: before any record.
+# The snapshot that `format` writes for dynamic voters, before any record.
 BOOTSTRAP_SNAPSHOT: Final = SnapshotId(0, 0)
 
 
 @dataclass(slots=True)
 class SnapshotFile:
+    """A snapshot on disk, as retention knows it."""
+
     id: SnapshotId
     size_bytes: int
     last_contained_log_timestamp: int
 
 
 class CorruptMetadataSnapshotError(LogError):
-    """Not a whole snapshot, or one that says something else than it should."""
+    """The file is not a whole snapshot, or says something else than it should."""
 
 
 def snapshot_path(directory: str, snapshot_id: SnapshotId) -> str:
@@ -68,7 +72,8 @@ def parse_snapshot_name(name: str) -> SnapshotId | None:
 
 
 def tidy_snapshots(fs: FileSystem, directory: str) -> list[SnapshotId]:
-    """Remove what was never finished, or was on its way out; the ids of the others, the oldest first."""
+    """Remove files that were never finished, or were being deleted; return the ids of the other snapshots, oldest
+    first."""
     found = []
     for name in fs.list_directory(directory):
         if name.endswith((PART_SUFFIX, DELETED_SUFFIX)):
@@ -79,14 +84,15 @@ def tidy_snapshots(fs: FileSystem, directory: str) -> list[SnapshotId]:
 
 
 def read_snapshot(fs: FileSystem, path: str) -> Iterator[MetadataBatch]:
-    """Batch by batch, header and footer included. CorruptMetadataSnapshotError unless it is whole, which only the end
-    of the iteration can tell."""
+    """Yield the batches, header and footer included. CorruptMetadataSnapshotError unless the file is whole, which only
+    the end of the iteration can tell."""
     for position, batch in _whole(fs, path):
         yield _decode(batch, path, position)
 
 
 def check_snapshot(fs: FileSystem, path: str) -> list[Any]:
-    """The control records of a snapshot that is whole, by its frames and checksums; or CorruptMetadataSnapshotError."""
+    """Return the control records of a snapshot that is whole by its frames and checksums; or raise
+    CorruptMetadataSnapshotError."""
     control = [
         _decode(batch, path, position).control for position, batch in _whole(fs, path) if batch.header.is_control
     ]
@@ -94,6 +100,7 @@ def check_snapshot(fs: FileSystem, path: str) -> list[Any]:
 
 
 def _whole(fs: FileSystem, path: str) -> Iterator[FoundBatch]:
+    """Yield the batches; CorruptMetadataSnapshotError at the first sign that the file is damaged or incomplete."""
     first, last = True, None
     try:
         for found in read_batches(fs, path):
@@ -122,7 +129,7 @@ def _decode(batch: RecordBatch, path: str, position: int) -> MetadataBatch:
 
 
 def snapshot_file(fs: FileSystem, directory: str, snapshot_id: SnapshotId) -> SnapshotFile:
-    """What retention has to know of it."""
+    """Return what retention has to know of a snapshot: its size and the time of its last record."""
     path = snapshot_path(directory, snapshot_id)
     for batch in read_snapshot(fs, path):
         timestamp = batch.control[0].last_contained_log_timestamp

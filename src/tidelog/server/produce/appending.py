@@ -6,7 +6,7 @@
 
 Most requests are through at once. One that is not keeps its batches in memory of its own, because the receive buffer is
 used again after the turn; they count against what its connection may have open and against the bound on requests. Later
-produce requests of the connection wait for it (`held_produces`): nothing overtakes. It goes on when its
+produce requests of the connection wait for it (`held_requests`): nothing overtakes. It goes on when its
 connection has ended, as it would have if it had been small: with acks=0 that is all that a client can hope for. Only a
 stop ends it, before the logs are closed.
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from tidelog.server.requests.turn import Turn
 
 
-# That a turn writes to before further batches of a request with more of them are left to the next: a batch is staged in
-# a third of the time that the end of the turn takes to open its log's file and write it.
+# The logs that a turn writes to before it leaves the further batches of a very large request to the next turn: to stage
+# a batch takes a third of the time that the end of the turn takes to open its log's file and write it.
 LOGS_A_TURN: Final = 256
 
 
 class ReadyBatch(NamedTuple):
-    """A batch as a worker has left it, and the rules that it was told."""
+    """A batch as a worker has prepared it, and the rules that the worker was given."""
 
     outcome: Prepared | Refused
     rules: AppendRules
@@ -57,7 +57,7 @@ class KeptRecords:
         self.is_kept = False
 
     def keep(self, batches: list[PartitionProduceData]) -> None:
-        """Once; what is asked for again is there already."""
+        """Copy the batches into memory of their own, and count it. A second call does nothing."""
         if self.is_kept:
             return
         self.is_kept = True
@@ -83,6 +83,8 @@ AppendOne = Callable[[TopicProduceData, PartitionProduceData, ReadyBatch | None]
 
 
 class ProduceAppending:
+    """One produce request whose batches are being appended."""
+
     def __init__(
         self, context: RequestContext, body: ProduceRequest, append: AppendOne, settle: Callable[[], None]
     ) -> None:
@@ -101,8 +103,8 @@ class ProduceAppending:
         self.when_done: Callable[[], None] | None = None  # for whoever waits behind it
 
     def go_on(self) -> bool:
-        """Whether it is through: all is appended, or a bug has ended it. In a later turn nobody else would catch that,
-        and it must cost this request alone."""
+        """Append as many batches as the turn has time for; return whether the request is through. A bug ends it, too:
+        in a later turn nobody else would catch that, and it must cost this request alone."""
         try:
             return self._go_on()
         except Exception as error:  # noqa: BLE001 - as in `dispatch`: a bug costs one request, not the node
@@ -137,7 +139,8 @@ class ProduceAppending:
         return True
 
     def _has_enough(self, turn: "Turn") -> bool:
-        """Whether the turn has enough to write. Ordinary requests are not cut for that, however many there are."""
+        """Tell whether this turn has enough logs to write. Requests of ordinary size are not cut for that, however many
+        they are."""
         return len(self._batches) > LOGS_A_TURN and len(turn.appended) >= LOGS_A_TURN
 
     def _keep(self) -> None:
@@ -156,7 +159,8 @@ class ProduceAppending:
         self.resume()
 
     def resume(self) -> None:
-        """The turn's: on with what the last one had no time for."""
-        self._broker.turn.credit = 0  # what a batch takes is not known: the next in the backlog looks at the clock
+        """Append what the last turn had no time for, and wake who waits behind it. Called by the turn, and by a
+        worker's outcome."""
+        self._broker.turn.credit = 0  # a batch's cost is unknown: the next in the backlog looks at the clock
         if self.go_on() and self.when_done is not None:
             self.when_done()

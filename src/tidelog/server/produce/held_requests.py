@@ -1,5 +1,5 @@
 """Produce requests that wait for a transaction coordinator's word (`verification`) or for batches that take more than a
-turn (`produce_appending`), and those behind them.
+turn (`appending`), and the requests behind them.
 
 What follows on the same connection must not overtake them: a producer's batches would be out of order, and Kafka, which
 reads no further from a connection before it has answered, would not have let it. So while one is held, all further
@@ -39,7 +39,8 @@ _PRODUCER_AT: Final = 43
 _PRODUCER: Final = Struct(">qhi")
 _SMALLEST_BATCH: Final = 61
 
-# Producers of before version 2 do not retry these, but do retry NOT_ENOUGH_REPLICAS, and without new metadata.
+# Producers of before transaction version 2 do not retry these codes. They do retry NOT_ENOUGH_REPLICAS, and ask for no
+# new metadata first.
 _NOT_VERIFIED: Final = (
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -50,7 +51,7 @@ _NOT_VERIFIED: Final = (
 
 @dataclass(slots=True)
 class Verified:
-    """What was found out before the append: which partitions may not have it, and what to show for the others."""
+    """What the verification found: which partitions refuse the append, and the guards to show to the others."""
 
     refusals: dict[TopicPartition, Refused] = field(default_factory=dict)
     guards: dict[TopicPartition, VerificationGuard] = field(default_factory=dict)
@@ -60,6 +61,8 @@ Append = Callable[["Broker", RequestContext, ProduceRequest, Verified], ProduceA
 
 
 class _Batch(NamedTuple):
+    """A transactional batch, as its header describes it."""
+
     topic: TopicProduceData
     partition: int
     producer_id: int
@@ -79,7 +82,7 @@ def _is_transactional(data: PartitionProduceData) -> bool:
 def find_leader(
     broker: "Broker", version: int, topic: TopicProduceData, index: int
 ) -> tuple[TopicPartition, Partition | ErrorCode]:
-    """The partition that a request names, by id or by name, if this broker leads it."""
+    """Return the partition that a request names, by id or by name, or an error where this broker does not lead it."""
     if version >= FIRST_BY_ID:
         topic_partition = TopicPartition(broker.topic_name(topic.topic_id) or "", index)
         return topic_partition, broker.leader_of_id(topic.topic_id, index)
@@ -88,7 +91,7 @@ def find_leader(
 
 
 def hold(broker: "Broker", context: RequestContext, body: ProduceRequest, append: Append) -> Steps[None]:
-    """Append now, or when it is verified and everything before it on its connection is appended."""
+    """Append the request now, or when it is verified and everything before it on its connection is appended."""
     held = HeldProduce(broker, context, body, append)
     if context.connection not in broker.transactions.held:
         yield from held.begin_questions()
@@ -105,13 +108,15 @@ def hold(broker: "Broker", context: RequestContext, body: ProduceRequest, append
 
 
 def hold_behind(broker: "Broker", connection: "ClientConnection", appending: ProduceAppending) -> None:
-    """A request has begun to be appended and is not through: what follows on its connection waits for it."""
+    """Make later produce requests of the connection wait for one that is not appended completely."""
     queue = broker.transactions.held[connection] = HeldRequests(broker, connection)
     queue.requests.append(AppendingProduce(appending))
     appending.when_done = queue.go_on
 
 
 class Held(Protocol):
+    """A request in the queue of a connection."""
+
     is_asked: bool  # nothing more has to be done for it to go on
 
     @property
@@ -121,7 +126,7 @@ class Held(Protocol):
 
 
 class AppendingProduce:
-    """A request that was not held when it came, and turned out to take more than its turn."""
+    """A request that was not held when it arrived, and turned out to take more than its turn."""
 
     def __init__(self, appending: ProduceAppending) -> None:
         self._appending = appending
@@ -136,7 +141,7 @@ class AppendingProduce:
 
 
 class HeldRequests:
-    """Of one connection, in their order."""
+    """The queue of produce requests of one connection, in their order."""
 
     __slots__ = ("_broker", "_connection", "_is_going", "requests")
 
@@ -148,8 +153,9 @@ class HeldRequests:
         connection.produce_path = None  # the quick way would lead past us
 
     def go_on(self) -> None:
+        """Verify and append requests from the front of the queue, until one has to wait."""
         if self._is_going:
-            return  # an answer that came at once
+            return  # called by an answer that came while the loop below runs
         self._is_going = True
         while self.requests:
             first = self.requests[0]
@@ -164,7 +170,7 @@ class HeldRequests:
 
 
 class HeldProduce:
-    """One of them. In the purgatory while the transaction before it is still completing."""
+    """One held request. It lies in the purgatory while the transaction before it is still completing."""
 
     def __init__(self, broker: "Broker", context: RequestContext, body: ProduceRequest, append: Append) -> None:
         self._broker = broker
@@ -178,20 +184,20 @@ class HeldProduce:
         self._queue: HeldRequests | None = None
         self._kept = KeptRecords(context.connection)
         self._give_up_ms = 0
-        self._has_begun = False  # the questions are those of now
+        self._has_begun = False  # the questions are still up to date
         self.verified = Verified()
         self.is_asked = False
         self.is_done = False
 
     def keep(self, queue: HeldRequests) -> None:
-        """Beyond this turn, with bytes of its own."""
+        """Queue the request beyond this turn, with a copy of its batches."""
         if not isinstance(self._context, SlicedContext):  # which has the receive buffer for itself
             self._kept.keep([data for topic in self._body.topic_data for data in topic.partition_data])
         self._queue = queue
         queue.requests.append(self)
 
     def begin_questions(self) -> Steps[None]:
-        """Begin the verification of each partition that has no open transaction of the producer: those have a guard
+        """Begin the verification of each partition that has no open transaction of the producer. These have a guard
         then, and the coordinator is to be asked about them."""
         broker, asking, producer = self._broker, self._asking, self._producer
         self.verified = Verified()
@@ -217,7 +223,7 @@ class HeldProduce:
             yield
 
     def ask(self) -> None:
-        """A bug costs this request alone, whoever's turn it is: the queue goes on with the next."""
+        """Ask the coordinator. A bug costs this request alone, whoever's turn it is: the queue goes on."""
         try:
             self._ask()
         except Exception as error:  # noqa: BLE001 - as in `dispatch`: a bug costs one request, not the node
@@ -244,8 +250,9 @@ class HeldProduce:
         ask_coordinator(broker, self._producer, self.verified.guards, self._asking, self._answered)
 
     def _answered(self, refusals: Refusals) -> None:
-        """A producer of version 2 goes on as soon as its last transaction is decided, when the markers of that may
-        still be under way: it is spared the answer, and the sending of its batches once more."""
+        """Append, or ask again after a pause. A producer of transaction version 2 goes on as soon as its last
+        transaction is decided, when the markers of that may still be under way: waiting here spares it the error and a
+        resend."""
         now_ms = self._broker.turn.monotonic_ms
         is_early = self._asking.adds and ErrorCode.CONCURRENT_TRANSACTIONS in refusals.values()
         if is_early and now_ms < self._give_up_ms:
@@ -266,7 +273,7 @@ class HeldProduce:
         self.is_done = appending.go_on()
 
     def _appended(self) -> None:
-        """In a later turn than it was begun."""
+        """Go on with the queue, when the last batch was appended in a later turn."""
         self.is_done = True
         if self._queue is not None:
             self._queue.go_on()
@@ -290,8 +297,8 @@ def _transactional_batches(body: ProduceRequest) -> Iterator[_Batch]:
 
 
 def _producer_of(body: ProduceRequest, batches: list[_Batch]) -> Producer | None:
-    """Of all transactional batches: a request is part of one transaction. (Where the id is missing Kafka says so with
-    the code for one that may not be used.)"""
+    """Return the producer of all transactional batches: a request is part of one transaction. (Where the transactional
+    id is missing, Kafka answers with the code for one that may not be used.)"""
     if batches and body.transactional_id is None:
         text = "transactional batches in a request without a transactional id"
         raise ApiError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, text)
@@ -305,6 +312,7 @@ def _producer_of(body: ProduceRequest, batches: list[_Batch]) -> Producer | None
 
 
 def _refusal(code: ErrorCode, asking: Asking) -> Refused:
+    """Return what the producer is told where the coordinator refused with `code`."""
     if code is ErrorCode.INVALID_TXN_STATE:
         return Refused(code, "the partition is not part of the producer's transaction")
     is_hidden = code is ErrorCode.CONCURRENT_TRANSACTIONS and not asking.adds

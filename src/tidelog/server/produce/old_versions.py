@@ -20,7 +20,8 @@ _NO_OFFSET: Final = -1
 
 
 def refuse_old_produce(correlation_id: int, version: int, body: memoryview) -> bytes | None:
-    """The whole response frame; None for acks=0, which expects none. MalformedMessage when it is no such request."""
+    """Return the whole response frame; None for acks=0, which expects none. MalformedMessage when the body is no such
+    request."""
     try:
         acks, answers = _read(bytes(body), version)
     except (error, UnicodeDecodeError, IndexError):
@@ -33,6 +34,7 @@ def refuse_old_produce(correlation_id: int, version: int, body: memoryview) -> b
 
 
 def _read(body: bytes, version: int) -> tuple[int, bytes]:
+    """Return the acks of the request, and the answers for its partitions, encoded."""
     acks, _timeout = _ACKS.unpack_from(body, 0)
     count, position = _not_negative(_INT32, body, _ACKS.size), _ACKS.size + 4
     parts = [_INT32.pack(count)]
@@ -55,7 +57,7 @@ def _read(body: bytes, version: int) -> tuple[int, bytes]:
 
 
 def _not_negative(kind: Struct, body: bytes, position: int) -> int:
-    """A negative length would lead back to where we have been, and so around for ever."""
+    """Read a length. A negative one would lead back to where the reading has been, and so around for ever."""
     value: int = kind.unpack_from(body, position)[0]
     if value < 0:
         raise IndexError

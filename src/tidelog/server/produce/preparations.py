@@ -1,5 +1,4 @@
-"""Batches that workers beside the loop are busy with, preparing, searching or inflating them, and those that wait for
-a worker.
+"""The batches that worker processes beside the loop prepare, search or inflate, and those that wait for a worker.
 
     begin -> waiting -> under way -> `done` with what became of it
                 ^           |
@@ -34,13 +33,15 @@ PAUSE_MS: Final = 100
 # How long a worker may take. The slowest codec, at its highest level and on a slow machine, needs a small part of it:
 # the batch of a megabyte that takes 0.7 s here has 70.
 WORK_MS: Final = 60_000
-WORK_BYTES_PER_MS: Final = 100  # that it is given time for beyond that
+WORK_BYTES_PER_MS: Final = 100  # a large batch gets a further millisecond for each of these
 
 Outcome = Prepared | TimeAnswer | BatchPiece | Refused
 
 
 @dataclass(eq=False, slots=True)
 class Preparation:
+    """One batch and who waits for it."""
+
     job: BatchJob
     done: Callable[[Outcome], None]
     tries: int = 0
@@ -48,7 +49,7 @@ class Preparation:
 
 
 class Pause:
-    """In the purgatory while no worker can be started."""
+    """The pause before another try, in the purgatory, while no worker can be started."""
 
     def __init__(self, preparations: "Preparations") -> None:
         self._preparations = preparations
@@ -63,7 +64,7 @@ class Pause:
 
 
 class Patience:
-    """In the purgatory while a worker is busy with a batch: at the end of it the worker is killed."""
+    """The time limit of a worker that is busy with a batch, in the purgatory. When it expires the worker is killed."""
 
     def __init__(self, workers: Housekeeping, work: WorkId) -> None:
         self._workers = workers
@@ -79,7 +80,7 @@ class Patience:
 
 
 class Preparations:
-    """`broker.preparations`."""
+    """All batches that wait for workers or are with one: `broker.preparations`."""
 
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
@@ -89,7 +90,7 @@ class Preparations:
         self._pause: Pause | None = None
 
     def employ(self, workers: Housekeeping | None) -> None:
-        """Without any, every batch is prepared within its turn."""
+        """Take the workers to use. Without any, every batch is prepared within its turn."""
         self._workers = workers
 
     @property
@@ -98,19 +99,19 @@ class Preparations:
 
     @property
     def is_busy(self) -> bool:
-        """Whether workers may have something to say."""
+        """Tell whether workers have batches, and so may have results."""
         return bool(self._under_way)
 
     @property
     def has_news(self) -> bool:
-        """Whether there is something to collect that nobody is woken for."""
+        """Tell whether results can be collected for which the loop was not woken."""
         return bool(self._under_way) and self._workers is not None and self._workers.has_events
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._under_way)
 
     def begin(self, job: BatchJob, done: Callable[[Outcome], None]) -> None:
-        """`done` hears of it in a later turn, unless the broker stops before."""
+        """Queue a batch. `done` gets the outcome in a later turn, unless the broker stops before."""
         self._waiting.append(Preparation(job, done))
         if self._pause is None:
             self._start_waiting()
@@ -131,7 +132,7 @@ class Preparations:
             self._broker.purgatory.add(preparation.patience, self._broker.turn.monotonic_ms + work_ms)
 
     def collect(self) -> None:
-        """What the workers have done since the last turn."""
+        """Hand out what the workers have finished since the last turn, and give them the next batches."""
         assert self._workers is not None
         for event in self._workers.events():
             self._hear(event)
@@ -169,7 +170,7 @@ class Preparations:
             self._broker.purgatory.add(self._pause, self._broker.turn.monotonic_ms + PAUSE_MS)
 
     def stop(self) -> None:
-        """Nothing that is still under way will be appended; nobody was told that it is."""
+        """End the workers. No batch that is still under way will be appended, and nobody was told that it is."""
         if self._workers is not None:
             self._workers.stop()
         self._workers = None

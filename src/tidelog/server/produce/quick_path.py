@@ -47,6 +47,8 @@ _KEY_VERSION_CORRELATION: Final = Struct(">hhi")
 
 
 class ProducePath:
+    """What is remembered of the last produce request of a connection, and of its answer."""
+
     __slots__ = (
         "_after",
         "_allows_zstd",
@@ -75,10 +77,11 @@ class ProducePath:
         self._is_flexible = self.version >= FIRST_FLEXIBLE
         self._allows_zstd = self.version >= FIRST_WITH_ZSTD
         self._prefix = prefix
-        self._batch_after = _AFTER_CORRELATION + len(prefix)  # so far into a frame, its length in front of it
+        self._batch_after = _AFTER_CORRELATION + len(prefix)  # the batch's position in a frame, from its API key on
         self._learn_response(body)
 
     def _learn_response(self, body: ProduceRequest) -> None:
+        """Encode an answer once, and remember the bytes around its offsets."""
         topic = body.topic_data[0]
         answer = PartitionProduceResponse(
             index=self.partition.topic_partition.partition,
@@ -100,7 +103,7 @@ class ProducePath:
         self._response = Struct(f">4si{len(self._before)}s{offsets}{len(self._after)}s")
 
     def take(self, connection: "ClientConnection", start: int, end: int) -> bool:
-        """Stage the batch of this frame; False where it has to be looked at properly."""
+        """Stage the batch of this frame; False where the frame has to be parsed."""
         receive = connection.receive
         buffer = receive.buffer
         position = start + self._batch_after
@@ -166,7 +169,7 @@ class ProducePath:
     def delayed(
         self, connection: "ClientConnection", sequence: int, correlation_id: int, outcome: Append | Refused
     ) -> "DelayedProduce":
-        """The same request the ordinary way: it was refused, has to wait, or its write failed."""
+        """Return the same request as the ordinary path knows it: it was refused, has to wait, or its write failed."""
         from tidelog.server.handlers.produce import DelayedProduce, Entry
 
         request = Request(sequence, 0, self.version, correlation_id, self.client_id, bytearray(), 0, 0)
@@ -181,7 +184,7 @@ class ProducePath:
 def learn(
     connection: "ClientConnection", request: Request, body: ProduceRequest, partition: Partition, frame_start: int
 ) -> None:
-    """After a request that went the ordinary way, and well."""
+    """Remember the shape of a request that went the ordinary way, and succeeded, for the next of its connection."""
     records = body.topic_data[0].partition_data[0].records
     assert records is not None
     is_flexible = request.api_version >= FIRST_FLEXIBLE
@@ -192,7 +195,7 @@ def learn(
 
 
 def _compact_length(buffer: bytearray, position: int) -> tuple[int, int]:
-    """A compact length (one more than the bytes) of up to five bytes, and where it ends."""
+    """Read a compact length (one more than the bytes) of up to five bytes; return it and the position after it."""
     result = shift = 0
     for _ in range(5):
         byte = buffer[position]

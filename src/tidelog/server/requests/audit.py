@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 NAMES_MAX: Final = 10
 CLIENT_ID_CHARACTERS_MAX: Final = 100
 
-# Of a request and its answer: the names of what was changed, and None for each element that was not.
+# Takes a request and its answer; yields the names of what was changed, and None for each element that was not.
 Changed = Callable[[Any, Any], Iterator[str | None]]
 
 
 def tell_change(context: "RequestContext", action: str, names: Iterable[str | None]) -> None:
-    """`action` is a verb with its object: "created the topics"."""
+    """Log what a request changed. `action` is a verb with its object: "created the topics"."""
     run_whole(telling(context, action, names))
 
 
 def telling(context: "RequestContext", action: str, names: Iterable[str | None]) -> Steps[None]:
-    """The same in slices: a request may have changed ten thousand things."""
+    """Do the same in slices: a request may have changed ten thousand things."""
     shown, count = list[str](), 0
     for name in names:
         if name is not None:
@@ -45,7 +45,7 @@ def telling(context: "RequestContext", action: str, names: Iterable[str | None])
 
 
 def listed(names: list[str], count: int | None = None) -> str:
-    """The first of the names, of which there are `count`, and how many more there are."""
+    """Return the first of the names, of which there are `count`, and how many more there are."""
     shown = ", ".join(names[:NAMES_MAX])
     more = (len(names) if count is None else count) - NAMES_MAX
     return f"{shown} and {more} more" if more > 0 else shown
@@ -64,7 +64,7 @@ def topics_deleted(_body: Any, answer: Any) -> Iterator[str | None]:
 
 
 def configs_changed(body: Any, answer: Any) -> Iterator[str | None]:
-    """`topic orders (retention.ms)` for each resource, with the settings that were named."""
+    """Yield `topic orders (retention.ms)` for each changed resource, with the settings that the request named."""
     changed: dict[tuple[int, str], None] = {}
     for each in answer.responses:
         if _is_done(each):

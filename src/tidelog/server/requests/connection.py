@@ -6,8 +6,8 @@ Backpressure is the peer's own TCP window. A client that does not read its respo
 network has taken what was waiting for it; one with too many requests in flight, or too large answers that wait for an
 earlier one, is left alone until some have left; and frames that a turn has no time for wait in the buffer for the next.
 
-Compiled by mypyc, as are `turn` and `produce_path`: a small request costs less than its system calls only if little is
-interpreted between them.
+Compiled by mypyc, as are `turn` and `produce.quick_path`: a small request costs less than its system calls only if
+little is interpreted between them.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -32,10 +32,12 @@ INITIAL_RECEIVE_BYTES: Final = 16_384
 OWED_BYTES_MAX: Final = 1_048_576
 LARGE_FETCH_BYTES: Final = 2_048  # a fetch of so many bytes names dozens of partitions
 _FETCH: Final = int(ApiKey.FETCH)
-QUICK_COST: Final = 4_096  # of a request on a quick path, beside its bytes: see `Turn.credit`
+QUICK_COST: Final = 4_096  # what a request on a quick path costs beside its bytes: see `Turn.credit`
 
 
 class ClientConnection:
+    """One client's connection, which is the network's Receiver."""
+
     __slots__ = (
         "accepted",
         "broker",
@@ -79,14 +81,14 @@ class ClientConnection:
         self.repeated_fetch: RepeatedFetch | None = None
         self.parked: dict[DelayedFetch, None] = {}  # its fetches that wait
         self.outgoing: list[SendPart] = []
-        self.owed_bytes = 0  # of answers that the network was not given yet; those of the produce path are too small
-        self.kept_bytes = 0  # of requests that wait, beyond what the receive buffer holds
+        self.owed_bytes = 0  # answers not given to the network yet; those of the produce path do not count
+        self.kept_bytes = 0  # held by requests that wait, beyond the receive buffer
         self.last_active_ms = broker.turn.monotonic_ms
         self.is_closed = False
         self.is_full = False  # too many requests are unanswered, or their answers too large
         self.is_sending = False  # the network still has something that it could not hand over
         self.is_held = False  # by a request that is under way in slices
-        self.holder = 0  # its sequence
+        self.holder = 0  # the sequence of that request
         self.sliced = 0  # how many of its requests are worked on in slices
         self.is_in_turn = False
         self.is_in_backlog = False
@@ -125,7 +127,7 @@ class ClientConnection:
     # Requests
 
     def take_frames(self) -> None:
-        """Handle what has arrived, as long as the turn has time and the client is owed few answers."""
+        """Handle the frames that have arrived, as long as the turn has time and the client is owed few answers."""
         receive, turn, protocol = self.receive, self.turn, self.protocol
         try:
             while not (self.is_closed or self.is_held):
@@ -186,19 +188,20 @@ class ClientConnection:
             self.broker.dispatch.refuse_unsupported(self, request)
 
     def hold(self, sequence: int) -> None:
-        """This request, which was taken last, is under way in slices: nothing else is taken until it lets go."""
+        """Take no further frames until this request, which is under way in slices, lets go."""
         self.is_held, self.holder = True, sequence
         self.receive.surrender()
         self.broker.network.mute(self.id)
 
     def let_go(self, sequence: int) -> None:
-        """This request was answered, or waits. It may be one that never held the connection, or did so before it had to
-        wait: then another holds it now, and what is behind that one must not overtake it."""
+        """Go on with the next frames after a request was answered, or has begun to wait. It may be one that never
+        held the connection, or did so before it had to wait: then another holds it now, and nothing may overtake that
+        one."""
         if self.is_held and self.holder == sequence:
             self.is_held = False
             if not self.is_closed:
                 if self.memory is not None:
-                    self._count_memory()  # now: while its answer is being sent, no more frames are looked for
+                    self._count_memory()  # now, because no frames are looked for while the answer is being sent
                 self._wait_for_next_turn()
 
     def _wait_for_next_turn(self) -> None:
@@ -208,14 +211,14 @@ class ClientConnection:
         self.broker.network.mute(self.id)
 
     def _wait_to_fetch(self) -> None:
-        """The next request is a fetch of many partitions: wait for a turn that has time for it."""
+        """Wait for a turn that has time for the next request, a fetch of many partitions."""
         if not self.is_in_backlog:
             self.is_in_backlog = True
             self.turn.fetching.append(self)
         self.broker.network.mute(self.id)
 
     def resume(self) -> None:
-        """The next turn: go on where the last one stopped."""
+        """Go on, in a new turn, where the last one stopped."""
         self.is_in_backlog = False
         if self.is_closed or self.is_sending:
             return
@@ -233,7 +236,7 @@ class ClientConnection:
     # Responses
 
     def complete(self, sequence: int, parts: list[Any]) -> None:
-        """The answer to a request; it leaves at the end of the turn, unless earlier ones are still to come."""
+        """Take the answer to a request. It leaves at the end of the turn, unless earlier ones are still to come."""
         if self.is_closed:
             release(parts)
             return
@@ -246,8 +249,8 @@ class ClientConnection:
             self._go_on_if_able()
 
     def complete_at_once(self, sequence: int, parts: list[Any]) -> None:
-        """The answer to a request, of what was written in earlier turns: it leaves now, so that the client works on it
-        while the next request is handled. Behind an answer that waits for the end of the turn it waits, too."""
+        """Send an answer that rests on nothing of this turn now, so that the client works on it while the next request
+        is handled. Behind an answer that waits for the end of the turn it waits, too."""
         is_first = not self.outgoing
         self.complete(sequence, parts)
         if is_first and self.outgoing:
@@ -255,7 +258,7 @@ class ClientConnection:
             self.flush()
 
     def flush(self) -> None:
-        """Hand to the network what may leave: at the end of the turn, mostly."""
+        """Hand the network what may leave: mostly at the end of the turn."""
         parts, self.outgoing = self.outgoing, []
         if self.is_closed:
             release(parts)
@@ -268,7 +271,7 @@ class ClientConnection:
             self._go_on_if_able()
 
     def keep(self, size_bytes: int) -> None:
-        """A request waits, and takes so much memory until it gives it back."""
+        """Count memory that a waiting request takes until `give_back`."""
         self.kept_bytes += size_bytes
 
     def give_back(self, size_bytes: int) -> None:
@@ -281,12 +284,13 @@ class ClientConnection:
             self._wait_for_next_turn()
 
     def end_turn(self) -> None:
-        """What was appended from this buffer has been written: its memory may be used again."""
+        """Free the receive buffer: what was appended from it has been written."""
         self.is_in_turn = False
         self.receive.release()
 
     def close(self) -> None:
-        """Ours to end: a peer that broke the protocol, or a limit. What it was answered before that still leaves."""
+        """End the connection from our side: the peer broke the protocol, or a limit is reached. Earlier answers still
+        leave."""
         if not self.is_closed:
             self.is_closed = True
             parts, self.outgoing = self.outgoing, []
@@ -302,7 +306,7 @@ class ClientConnection:
         for fetch in list(self.parked):
             fetch.abandon()
         self.forget_repeated_fetch()
-        self.receive.discard()  # who waits for something may know this connection for a long time
+        self.receive.discard()  # a waiting operation may refer to this connection for a long time
 
     def forget_repeated_fetch(self) -> None:
         repeated, self.repeated_fetch = self.repeated_fetch, None
@@ -310,7 +314,7 @@ class ClientConnection:
             repeated.forget()
 
     def rest(self) -> None:
-        """It has been quiet for a while: give back the memory that its requests took."""
+        """Give back the memory that earlier requests took, after the connection was quiet for a while."""
         self.receive.trim()
         if self.repeated_fetch is not None and not self.parked:
             self.forget_repeated_fetch()
@@ -321,7 +325,7 @@ def _is_fetch(buffer: bytearray, start: int) -> bool:
 
 
 def release(parts: list[Any]) -> None:
-    """File ranges in responses that nobody will receive give their files back."""
+    """Release the files of file ranges in responses that nobody will receive."""
     for part in parts:
         if not isinstance(part, bytes | bytearray | memoryview):
             part.release()

@@ -1,4 +1,4 @@
-"""Who is connected, and who is one too many."""
+"""The clients' connections of this broker, and the limits on how many there may be."""
 
 from typing import TYPE_CHECKING
 
@@ -14,11 +14,13 @@ QUIET_MS = 5_000  # a connection that is quiet for so long gives back the memory
 
 
 class Connections:
+    """All connections of clients, by id and counted by host."""
+
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
         self._by_id: dict[ConnectionId, ClientConnection] = {}
         self._by_host: dict[str, int] = {}
-        self._unfinished: dict[ClientConnection, None] = {}  # closed, and something of theirs is under way (`slices`)
+        self._unfinished: dict[ClientConnection, None] = {}  # closed, with a request still under way in slices
         self._next_scan_ms = 0
         self.budget = UNLIMITED  # descriptors for connections
         self.accepted_total = 0
@@ -29,11 +31,12 @@ class Connections:
 
     @property
     def counted(self) -> int:
-        """Those that count against the limits. One that is closed does until all is done that it asked for: its request
-        takes memory, and a client that comes and goes would pile up as many as it likes."""
+        """The number of connections that count against the limits. One that is closed counts until all is done that it
+        asked for: its request takes memory, and a client that comes and goes would pile up as many as it likes."""
         return len(self._by_id) + len(self._unfinished)
 
     def accept(self, accepted: Accepted) -> ClientConnection:
+        """Take a new connection in; it is closed at once where a limit is reached."""
         broker, host = self._broker, accepted.peer.host
         connection = ClientConnection(broker, accepted)
         limits = broker.limits
@@ -64,7 +67,7 @@ class Connections:
         self._broker.events.disconnected(connection, reason)
 
     def finished(self, connection: ClientConnection) -> None:
-        """Nothing of a closed connection is under way any more."""
+        """Count a closed connection no longer: nothing of it is under way any more."""
         if self._unfinished.pop(connection, connection) is None:
             self._forget(connection)
 
@@ -82,7 +85,8 @@ class Connections:
         connection.close()
 
     def close_idle(self, now_ms: int) -> None:
-        """From time to time: all of them are looked at, which is cheaper than moving each at each request."""
+        """Close connections that are idle for too long, once a second: to look at all of them is cheaper than to keep
+        them in the order of their last requests."""
         if now_ms < self._next_scan_ms:
             return
         self._next_scan_ms = now_ms + SCAN_EVERY_MS
@@ -96,7 +100,7 @@ class Connections:
                 connection.rest()
 
     def _close_overdue(self, now_ms: int) -> None:
-        """Those whose half a request keeps others from theirs."""
+        """Close the connections whose half-received request keeps others from the memory for theirs."""
         memory = self._broker.request_memory
         for connection in [] if memory is None else memory.overdue(now_ms):
             self._broker.events.too_slow(connection, connection.receive.claimed_bytes)

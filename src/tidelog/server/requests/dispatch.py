@@ -1,8 +1,8 @@
 """From a request to its handler, and from what goes wrong on the way to an answer.
 
 - A version or API that is not served: ApiVersions gets the answer that lets a client find a version that is; Produce
-  0-2, which are advertised and gone, a proper refusal, and so does every other API whose response has a place for it
-  (`unserved`). Who is left is disconnected, since nothing that could be sent would be understood.
+  0-2, which are advertised and gone, get a proper refusal, and so does every other API whose response has a place for
+  it (`unserved_requests`). All others are disconnected, since nothing that could be sent would be understood.
 - A handler that can not be imported, for want of a descriptor: the connection is closed, and the node goes on.
 - A body that can not be read is the peer's fault: the connection is closed (`ProtocolError`).
 - ApiError: the API's own way to say no; a fault of a disk met on the way is one too (KAFKA_STORAGE_ERROR).
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidelog.server.node.broker import Broker
     from tidelog.server.requests.connection import ClientConnection
 
-# What these bring about is done within the turn, by the logs and the coordinators: nobody else has to look up.
+# Logs and coordinators do within the turn what these requests ask for; the node's other parts need not look.
 _DATA_PATH = frozenset(
     {
         ApiKey.PRODUCE,
@@ -55,12 +55,15 @@ _DATA_PATH = frozenset(
 
 
 class Dispatch:
+    """The way from requests to handlers: `broker.dispatch`."""
+
     def __init__(self, broker: "Broker", handlers: Mapping[int, Handler]) -> None:
         self._broker = broker
         self.handlers = handlers
         self.bugs = 0
 
     def handle(self, connection: "ClientConnection", request: Request, frame_start: int) -> None:
+        """Decode a request and have its handler answer it, at once or later."""
         broker = self._broker
         started_ns = broker.clock.monotonic_ns()
         context = RequestContext(connection, request, broker.turn.began_ns, started_ns, frame_start)
@@ -87,8 +90,9 @@ class Dispatch:
             context.handled_ns = broker.clock.monotonic_ns()
 
     def _could_not_import(self, context: RequestContext, error: OSError | ImportError) -> None:
-        """For want of a descriptor, mostly: it passes, and the next request of the kind tries again. Whatever could be
-        answered has to be imported, too, so the connection ends, which a client takes for a reason to come again."""
+        """Close the connection of a request whose handler could not be imported, mostly for want of a descriptor. That
+        passes, and the next request of the kind tries again. An answer would have to be imported, too; a client takes
+        the end of its connection for a reason to come again."""
         if is_shortage(error):
             self._broker.events.import_short(context.request, error)
         else:
@@ -97,14 +101,14 @@ class Dispatch:
         context.connection.close()
 
     def fail(self, context: RequestContext, body: object, error: Exception) -> None:
-        """A request that had to wait raises this when it goes on: it is answered as if its handler had."""
+        """Answer a request that raised `error` when it went on after a wait, as if its handler had raised it."""
         handler = self.handlers[context.request.api_key]
         response = self._refuse(context, handler, body, self.failure(context, error))
         if response is not None:
             context.respond(response)
 
     def failure(self, context: RequestContext, error: Exception) -> ApiError:
-        """What a client is told of what its request's handler raised."""
+        """Return what a client is told of an error that its request's handler raised."""
         if isinstance(error, ApiError):
             return error
         broker = self._broker

@@ -5,8 +5,8 @@ a cluster with a million partitions stays far below: brokers have tens of thousa
 
 Requests that are one decision, or one wait, are not cut into slices all the way: the batches of a produce are answered
 together, a group's offsets are one append, and so are the partitions that a transaction is told of. Those take 10,000
-partitions under as many topics. Apache Kafka bounds them
-as well, by the size of one batch of `__consumer_offsets` and by 10,000 records for an operation of its controller.
+partitions under as many topics. Apache Kafka bounds them as well, by the size of one batch of `__consumer_offsets` and
+by 10,000 records for an operation of its controller.
 """
 
 from typing import Final

@@ -27,7 +27,7 @@ Steps: TypeAlias = Generator[None, None, T]
 
 
 class RequestContext:
-    """One request under way."""
+    """One request under way, and how to answer it."""
 
     __slots__ = ("connection", "frame_start", "handled_ns", "received_ns", "request", "started_ns")
 
@@ -55,7 +55,8 @@ class RequestContext:
         return self.request.client_id or ""
 
     def respond(self, response: object) -> None:
-        """Once. Where the connection has ended meanwhile, nobody hears it."""
+        """Encode and send the response. It may be called once. Where the connection has ended, the response goes
+        nowhere."""
         request = self.request
         try:
             parts = encode_response(request.correlation_id, response, request.api_version)
@@ -71,7 +72,7 @@ class RequestContext:
         self.connection.close()
 
     def release(self, response: Any) -> None:
-        """A response that will not be sent: the file ranges in it give their files back. Only a fetch has any."""
+        """Release the files in a response that will not be sent. Only a fetch has any."""
         if self.request.api_key != ApiKey.FETCH:
             return
         for topic in response.responses:
@@ -81,13 +82,13 @@ class RequestContext:
                     records.release()
 
     def send(self, parts: list[Any], error_code: int) -> None:
-        """The parts of the response's whole frame."""
+        """Send the parts of the response's whole frame."""
         self.connection.owed_bytes += sum(len(part) for part in parts if isinstance(part, bytes))
         self.connection.complete(self.request.sequence, parts)
         self._note(error_code)
 
     def respond_nothing(self) -> None:
-        """The request gets no answer (acks=0), and must not hold back those behind it."""
+        """Close the request without an answer (acks=0), so that it does not hold back those behind it."""
         self.connection.complete(self.request.sequence, [])
         self._note(0)
 
@@ -108,7 +109,7 @@ class SlicedContext(RequestContext):
     __slots__ = ()
 
     def respond(self, response: object) -> None:
-        if self.connection.is_closed:  # nobody hears it: to encode it would take more than a turn, for nothing
+        if self.connection.is_closed:  # to encode it would take more than a turn, for nobody
             self.release(response)
             self.send([], getattr(response, "error_code", 0))
         else:
@@ -124,8 +125,8 @@ class SlicedContext(RequestContext):
 
 
 def respond(context: RequestContext, response: object, elements: int) -> None:
-    """Send a response with about so many elements that a handler was waiting for: encoded at once where they are few,
-    and in slices otherwise."""
+    """Send a response with about `elements` elements after a wait: encoded at once where they are few, and in slices
+    otherwise."""
     if elements > WHOLE_ELEMENTS_MAX and not isinstance(context, SlicedContext):
         context = SlicedContext(
             context.connection, context.request, context.received_ns, context.started_ns, context.frame_start
@@ -134,7 +135,7 @@ def respond(context: RequestContext, response: object, elements: int) -> None:
 
 
 def run_whole(steps: Steps[T]) -> T:
-    """What the steps come to, without a pause."""
+    """Run the steps to their end without a pause, and return their result."""
     while True:
         try:
             next(steps)
@@ -144,7 +145,7 @@ def run_whole(steps: Steps[T]) -> T:
 
 
 def whole(steps: Callable[["Broker", RequestContext, Any], Steps[Any]]) -> Callable[..., Any]:
-    """The same handler without a pause, for requests that are small enough."""
+    """Return the same handler without pauses, for requests that are small enough."""
 
     def handle(broker: "Broker", context: RequestContext, body: Any) -> Any:
         return run_whole(steps(broker, context, body))
@@ -158,7 +159,7 @@ def answer_or_begin(
     steps: Callable[["Broker", RequestContext, Any], Steps[T]],
     elements: int,
 ) -> T | None:
-    """The response with about so many elements: at once where they are few. None: it is made in slices from here on,
+    """Return the response with about `elements` elements, where they are few. None: it is made in slices from here on,
     and sent when it is ready."""
     broker = context.connection.broker
     if elements <= WHOLE_ELEMENTS_MAX:
@@ -169,6 +170,8 @@ def answer_or_begin(
 
 @dataclass(frozen=True, slots=True)
 class Handler:
+    """One API's handler, and its way to refuse a request."""
+
     api_key: ApiKey
     handle: Callable[["Broker", RequestContext, Any], Any]
     # The answer to a request that is refused as a whole; None where the client expects none.

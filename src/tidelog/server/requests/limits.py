@@ -16,6 +16,8 @@ from tidelog.model.lazy_dataclass import dataclass
 
 @dataclass(slots=True)
 class Limits:
+    """The limits, as the broker's settings say."""
+
     request_bytes_max: int
     queued_bytes_max: int  # of requests that are being received; below 0: no limit
     fetch_bytes_max: int

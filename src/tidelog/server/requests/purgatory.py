@@ -13,37 +13,41 @@ SMALL: Final = 1_000  # operations: not worth looking through
 
 
 class Delayed(Protocol):
+    """An operation that waits, and has a deadline."""
+
     is_done: bool
 
     def is_abandoned(self) -> bool:
-        """Whether nobody waits for the answer any more; then it lets go of what it holds."""
+        """Tell whether nobody waits for the answer any more; if so, let go of what the operation holds."""
         ...
 
     def expire(self) -> None:
-        """The time is up: answer with what there is."""
+        """Answer with what there is: the time is up."""
         ...
 
 
 def _never() -> bool:
-    """There is always time."""
+    """Say that there is always time."""
     return False
 
 
 class Purgatory:
+    """The operations that wait, by deadline."""
+
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Delayed]] = []
         self._clean_at = SMALL
         self._count = 0  # orders operations of one deadline, and keeps the heap from comparing them
 
     def __len__(self) -> int:
-        """Some that are done are counted still."""
+        """Return how many operations the heap has; some of them may be done."""
         return len(self._heap)
 
     def waiting(self) -> Iterator[Delayed]:
         return (operation for _deadline_ms, _count, operation in self._heap if not operation.is_done)
 
     def add(self, operation: Delayed, deadline_ms: int) -> None:
-        """On the monotonic clock."""
+        """Add an operation with a deadline on the monotonic clock."""
         self._count += 1
         heappush(self._heap, (deadline_ms, self._count, operation))
         if len(self._heap) > self._clean_at:
@@ -53,20 +57,20 @@ class Purgatory:
 
     @property
     def deadline_ms(self) -> int | None:
-        """When to call `expire` next."""
+        """The earliest deadline, at which to call `expire`; None where nothing waits."""
         heap = self._heap
         while heap and heap[0][2].is_done:
             heappop(heap)
         return heap[0][0] if heap else None
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether the wait of some is over. One that is done may count."""
+        """Tell whether some deadline has passed. The operation may be done already."""
         heap = self._heap
         return bool(heap) and heap[0][0] <= now_ms
 
     def expire(self, now_ms: int, is_over: Callable[[], bool] = _never) -> None:
-        """End the wait of those whose time is up: one at least, and as many as the turn has time for. Consumers that
-        came at one moment are due at one moment, and an answer about hundreds of partitions takes a while."""
+        """End the wait of operations whose time is up: one at least, and as many as the turn has time for. Consumers
+        that came at one moment are due at one moment, and an answer about hundreds of partitions takes a while."""
         heap = self._heap
         while heap and heap[0][0] <= now_ms:
             operation = heappop(heap)[2]

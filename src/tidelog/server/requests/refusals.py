@@ -19,7 +19,7 @@ _GATHERED_BY_NAME: Final = frozenset({ApiKey.PRODUCE, ApiKey.ALTER_REPLICA_LOG_D
 
 
 def refuse_in_slices(handler: Handler, body: Any, error: ApiError) -> Steps[Any]:
-    """The response, or None where the client expects none."""
+    """Return the response, or None where the client expects none."""
     arrays = [] if handler.api_key in _GATHERED_BY_NAME else _long_arrays(body)
     if len(arrays) != 1:
         return handler.refuse(body, error.code, error.message)

@@ -60,7 +60,7 @@ MODULES: Final[dict[int, str]] = {
 
 
 class Handlers(Mapping[int, Handler]):
-    """API key to handler, imported on first use."""
+    """The handlers by API key, each imported on first use."""
 
     def __init__(self) -> None:
         self._found: dict[int, Handler] = {}

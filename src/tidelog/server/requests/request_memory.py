@@ -18,18 +18,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from tidelog.server.requests.connection import ClientConnection
 
-# For a frame to arrive whole, while others wait for its memory; a slow line carries a megabyte in about ten seconds.
+# The time for a frame to arrive whole, while others wait for memory; a slow line carries a megabyte in ten seconds.
 PATIENCE_MS: Final = 10_000
-BYTES_PER_MS: Final = 1_000  # that a frame is given time for beyond that
+BYTES_PER_MS: Final = 1_000  # a large frame gets a further millisecond for each of these
 
 
 class Reservation(NamedTuple):
+    """The memory of one frame that is being received."""
+
     size_bytes: int
     frame: int  # the number of the connection's frames before it
     since_ms: int
 
 
 class RequestMemory:
+    """The memory of all requests that are being received, or kept: `broker.request_memory`."""
+
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
@@ -41,7 +45,7 @@ class RequestMemory:
         return len(self._waiting)
 
     def note(self, connection: "ClientConnection") -> bool:
-        """What a connection holds of a frame that is not complete yet; False: it has to wait until `go_on`."""
+        """Count the frame that a connection is receiving; False: the connection has to wait until `go_on_receiving`."""
         claimed = connection.receive.claimed_bytes
         if claimed <= connection.receive.initial_capacity:
             self.release(connection)
@@ -63,7 +67,7 @@ class RequestMemory:
         self._reserved[connection] = Reservation(claimed, frame, connection.turn.monotonic_ms)
 
     def release(self, connection: "ClientConnection") -> None:
-        """Its frame was handled, or it is gone."""
+        """Free the connection's memory: its frame was handled, or it is gone."""
         self._waiting.pop(connection, None)
         reserved = self._reserved.pop(connection, None)
         if reserved is None:
@@ -71,10 +75,11 @@ class RequestMemory:
         self.give_back(reserved.size_bytes)
 
     def keep(self, size_bytes: int) -> None:
-        """A request that was handled in part holds these bytes until `give_back`."""
+        """Count the bytes of a request that was handled in part, until `give_back`."""
         self.used_bytes += size_bytes
 
     def give_back(self, size_bytes: int) -> None:
+        """Free memory, and let the connections that wait for it go on."""
         self.used_bytes -= size_bytes
         while self._waiting and self.used_bytes < self.limit_bytes:
             first = next(iter(self._waiting))
@@ -83,8 +88,8 @@ class RequestMemory:
             first.go_on_receiving()
 
     def overdue(self, now_ms: int) -> "list[ClientConnection]":
-        """The connections whose frame takes too long to arrive while others wait for memory. A connection that this
-        broker does not read from, because it is busy with its requests, is not to blame."""
+        """Return the connections whose frame takes too long to arrive while others wait for memory. A connection that
+        this broker does not read from, because it is busy with its requests, is not to blame."""
         if not self._waiting:
             return []
         return [

@@ -21,7 +21,7 @@ BOUNDS_NS: Final = tuple(mantissa * 10**exponent for exponent in range(4, 10) fo
 
 
 class Histogram:
-    """Counts by upper bound; Prometheus's kind."""
+    """Durations counted by upper bound, as in Prometheus."""
 
     __slots__ = ("counts", "sum_ns", "total")
 
@@ -36,12 +36,14 @@ class Histogram:
         self.total += count
 
     def add_nothing(self, count: int) -> None:
-        """So many that took no time at all."""
+        """Count requests that took no time at all."""
         self.counts[0] += count
         self.total += count
 
 
 class ApiMetrics:
+    """The durations and errors of one API."""
+
     __slots__ = ("errors", "local", "queue", "remote", "response", "total")
 
     def __init__(self) -> None:
@@ -54,9 +56,11 @@ class ApiMetrics:
 
 
 class RequestMetrics:
+    """The metrics of every API: `broker.request_metrics`."""
+
     def __init__(self) -> None:
         self.by_api: dict[int, ApiMetrics] = {}
-        # In this turn: who was answered, when it had arrived, when it was answered; and how many of them.
+        # Answers of this turn: the API's metrics, when the requests arrived and were answered, and how many they are.
         self._answered: list[tuple[ApiMetrics, int, int, int]] = []
 
     def of(self, api_key: int) -> ApiMetrics:
@@ -73,7 +77,7 @@ class RequestMetrics:
         self._answered.append((metrics, received_ns, now_ns, 1))
 
     def answered_quickly(self, api_key: int, count: int, began_ns: int, now_ns: int) -> None:
-        """Those of the produce path, in a turn that began then."""
+        """Count requests of a quick path that were answered in the turn that began at `began_ns`."""
         metrics = self.of(api_key)
         metrics.queue.add_nothing(count)
         metrics.local.add(now_ns - began_ns, count)
@@ -85,7 +89,7 @@ class RequestMetrics:
         errors[code] = errors.get(code, 0) + 1
 
     def sent(self, now_ns: int) -> None:
-        """The end of the turn: the answers have left."""
+        """Count how long the answers of this turn took to leave, at its end."""
         if self._answered:
             for metrics, received_ns, answered_ns, count in self._answered:
                 metrics.response.add(now_ns - answered_ns, count)

@@ -39,13 +39,14 @@ def at_once(_sized: Sized, elements: Iterable[T]) -> list[T]:
 
 
 def on_demand(sized: Sized, elements: Iterable[T]) -> list[T]:
-    """As many elements as `sized` has. To whoever builds the response it is a list; only the encoder reads it."""
+    """Return an array of as many elements as `sized` has. To whoever builds the response it is a list; only the encoder
+    reads it."""
     return cast("list[T]", OnDemand(len(sized), elements))
 
 
 def in_order(names: Iterable[str]) -> Iterator[str]:
-    """The names sorted, one at a time: whoever stops early, or is sliced, pays for those that it took. The heap is made
-    at once, which takes a twentieth of what sorting takes."""
+    """Yield the names sorted, one at a time: whoever stops early, or is sliced, pays only for the names that it took.
+    The heap is made at once, which takes a twentieth of what sorting takes."""
     heap = list(names)
     heapify(heap)
     while heap:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tidelog.server.node.broker import Broker
     from tidelog.server.requests.connection import ClientConnection
 
-# What all requests under way may build at once. At least two of the largest, so that none of them is alone for long.
+# The elements that all requests under way may build at once: two of the largest, so that none waits alone for long.
 ELEMENTS_AT_ONCE: Final = 2 * ELEMENTS_MAX
 # A resource or group that is named again and again is described again and again: a request of kilobytes must not be
 # answered with gigabytes. The settings of 10,000 topics with all their synonyms are less.
@@ -46,8 +46,8 @@ _BYTES: Final = "an answer of more than %d bytes"
 
 
 class SlicedRequest:
-    """One request under way, and the most elements that it can have. `is_owed`: it is finished although nobody is there
-    to hear the answer."""
+    """One request under way, and the most elements that it can have. `is_owed`: it is finished although its client has
+    left."""
 
     __slots__ = ("context", "elements", "is_owed", "steps")
 
@@ -59,7 +59,7 @@ class SlicedRequest:
 
 
 class SlicedRequests(TurnSlices):
-    """All requests that are under way in slices. One item of the turn's backlog while there are any."""
+    """All requests that are under way in slices; together one item of the turn's backlog."""
 
     def __init__(self, broker: "Broker") -> None:
         super().__init__(broker)
@@ -75,8 +75,8 @@ class SlicedRequests(TurnSlices):
     def decode(
         self, connection: "ClientConnection", request: Request, handler: Handler, started_ns: int, frame: int
     ) -> Any:
-        """The body of a request with few elements. None where it has many, and goes on in slices from here, or too
-        many, and was refused."""
+        """Return the body of a request with few elements. None where it has many, and goes on in slices from here, or
+        too many, and was refused."""
         most = elements_max_of(request.api_key)
         allowed = [most]
         decoder = sliced_decoder(REQUESTS[request.api_key], request.api_version)
@@ -113,7 +113,7 @@ class SlicedRequests(TurnSlices):
     def begin_steps(
         self, context: RequestContext, body: object, steps: Callable[["Broker", RequestContext, Any], Steps[Any]]
     ) -> None:
-        """A small request with a large answer: what its steps return is the response."""
+        """Answer a small request with a large response in slices: what its steps return is the response."""
         sliced = SlicedContext(
             context.connection, context.request, context.received_ns, context.started_ns, context.frame_start
         )
@@ -123,7 +123,7 @@ class SlicedRequests(TurnSlices):
         self._add(SlicedRequest(sliced, self._handle(sliced, handler, body, under_way), 0))
 
     def begin_answer(self, context: RequestContext, body: object, response: object) -> None:
-        """As `begin_steps`, where there is nothing to do but to encode a large response."""
+        """Encode a large response in slices, where nothing else is left to do."""
 
         def steps(_broker: "Broker", _context: RequestContext, _body: Any) -> Steps[object]:
             yield
@@ -132,14 +132,15 @@ class SlicedRequests(TurnSlices):
         self.begin_steps(context, body, steps)
 
     def answer(self, context: SlicedContext, response: object) -> None:
-        """The response to a request that was waiting, in slices too."""
+        """Encode the response to a request that was waiting in slices, too."""
         self._add(SlicedRequest(context, self._answer(context, response), 0))
 
     def go_on(
         self, context: RequestContext, body: object, steps: Steps[Any], *, is_owed: bool = False
     ) -> SlicedContext:
-        """A request has waited, and has more to do now than fits into a turn. Its connection is held where it was.
-        `is_owed`: what it does concerns others than the client, and is done although that has gone."""
+        """Go on in slices with a request that has waited, and has more to do now than fits into a turn. Its connection
+        is held where it was. `is_owed`: the work concerns others than the client, and is done even if the client has
+        left."""
         sliced = context
         if not isinstance(sliced, SlicedContext):
             sliced = SlicedContext(
@@ -170,7 +171,7 @@ class SlicedRequests(TurnSlices):
     # The loop
 
     def resume(self) -> None:
-        """One slice of a turn."""
+        """Work on requests for one slice of a turn."""
         until_ns, active = self._begin_slice(), self._active
         self._broker.turn.is_eventful = True
         while active:
@@ -192,7 +193,7 @@ class SlicedRequests(TurnSlices):
             self._broker.connections.finished(connection)
 
     def _is_done(self, work: SlicedRequest, until_ns: int) -> bool:
-        """Go on with a request until it is done or the slice is over."""
+        """Go on with a request until it is done or the slice is over; return whether it is done."""
         clock, connection = self._broker.clock, work.context.connection
         try:
             while not self._is_abandoned(work):
@@ -207,16 +208,16 @@ class SlicedRequests(TurnSlices):
         return True
 
     def _is_abandoned(self, work: SlicedRequest) -> bool:
-        """Whether nobody is there to hear the answer, and nothing else comes of it. A fetch is finished all the same,
-        since it holds ranges of files, and so is what changes something, until the node stops."""
+        """Tell whether the client has left, and nothing else comes of the request. A fetch is finished all the same,
+        since it holds ranges of files, and so is a request that changes something, until the node stops."""
         if not work.context.connection.is_closed or work.is_owed:
             return False
         api_key = work.context.request.api_key
         return api_key in QUESTIONS or (self._is_stopped and api_key != ApiKey.FETCH)
 
     def stop(self) -> None:
-        """Nothing that is under way goes on; the connections are closed, so nobody hears of it. Only a fetch is
-        finished."""
+        """End everything that is under way, except for fetches, which are finished. The connections are closed, so
+        nobody hears of it."""
         self._is_stopped = True
         active = self._active
         active.extend(self._waiting)
@@ -261,7 +262,7 @@ class SlicedRequests(TurnSlices):
                 context.connection.close()
 
     def _answer(self, context: SlicedContext, response: object) -> Steps[None]:
-        """Encode and send. What the elements of the response raise, where they are made on demand, comes out of it."""
+        """Encode and send the response. Errors of elements that are made on demand are raised here."""
         if context.connection.is_closed:
             context.release(response)
             context.send([], getattr(response, "error_code", 0))
@@ -282,7 +283,7 @@ class SlicedRequests(TurnSlices):
             context.send(framed, getattr(response, "error_code", 0))
 
     def _refuse(self, connection: "ClientConnection", request: Request, what: str, most: int) -> None:
-        """As a whole, and without its elements: they were not built."""
+        """Refuse a request as a whole, without answers for its elements: they were not built."""
         self.refused_total += 1
         self._broker.events.too_large(connection, request, what % most)
         parts = refusal_of(request, ErrorCode.INVALID_REQUEST)
@@ -295,6 +296,6 @@ class SlicedRequests(TurnSlices):
 
 
 def _decoded(body: Any) -> Generator[None, None, tuple[Any, int]]:
-    """The steps of a body that is there already."""
+    """Return the steps of a body that is decoded already."""
     yield
     return body, 0

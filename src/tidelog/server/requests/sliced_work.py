@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tidelog.server.node.broker import Broker
 
-# Of a turn. What is due to others comes on top of it.
+# The time of one slice in a turn. What is due to others comes on top of it.
 SLICE_NS: Final = 5_000_000
 
 
 class TurnSlices:
-    """What `SlicedRequests` and `Transactions` share. The turn calls `resume`, which begins with `_begin_slice` and
+    """The base of `SlicedRequests` and `Transactions`. The turn calls `resume`, which begins with `_begin_slice` and
     queues up again while there is work left."""
 
     def __init__(self, broker: "Broker") -> None:
@@ -18,7 +18,7 @@ class TurnSlices:
         self._is_in_backlog = False
 
     def resume(self) -> None:
-        """One slice of a turn."""
+        """Work for one slice of a turn."""
         raise NotImplementedError
 
     def _queue_up(self) -> None:
@@ -27,7 +27,7 @@ class TurnSlices:
             self._broker.turn.backlog.append(self)
 
     def _begin_slice(self) -> int:
-        """When the slice is over, on the monotonic clock, in nanoseconds."""
+        """Return when the slice is over, on the monotonic clock, in nanoseconds."""
         self._is_in_backlog = False
         self._broker.turn.credit = 0
         return self._broker.clock.monotonic_ns() + SLICE_NS

@@ -1,7 +1,7 @@
 """One turn of the loop is one group commit.
 
     poll: bytes -> frames -> handlers -> appends, staged in their logs
-    end:  one write a log -> high watermarks move -> who waited for that is answered -> all sends
+    end:  one write for each log -> high watermarks move -> who waited for that is answered -> all sends
 
 Nothing is answered before what it promises is written. Between two turns no receive buffer is in use, so its memory is
 free again; within one, the appended batches are views of it.
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # The time for taking requests. Writing, answering and sending come on top: 50 ms is what a turn may take in all.
 HANDLING_NS: Final = 15_000_000
-# Of that, for fetches of many partitions: those that come, or those whose wait ends. A produce that has been received
-# waits for no more of them than this, or for one, however many there are: consumers that came together are due
+# The part of it for fetches of many partitions: those that arrive, or those whose wait ends. A produce that has been
+# received waits for no more of them than this, or for one, however many there are: consumers that came together are due
 # together, again and again, and what one turn does for them is what the slowest produce of a hundred sees. A turn costs
 # a few dozen microseconds, so that they lose little by having one each.
 FETCHING_NS: Final = 100_000
@@ -46,12 +46,16 @@ _OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
 
 
 class Resumable(Protocol):
+    """Work that is continued turn by turn."""
+
     def resume(self) -> None:
         """Go on with what the last turn had no time for."""
         ...
 
 
 class Turn:
+    """The turn that is under way: its time, what it has staged, and what it leaves to the next."""
+
     def __init__(self, clock: Clock, logs: Logs) -> None:
         self._clock = clock
         self._logs = logs
@@ -60,28 +64,27 @@ class Turn:
         self.began_ns = clock.monotonic_ns()
         self._over_ns = self.began_ns + HANDLING_NS
         self._expiring_over_ns = 0
-        self._has_fetched = False  # one of many partitions was begun
-        self._is_for_expiring = False  # those whose wait has ended were put off in the last turn: it is theirs
+        self._has_fetched = False  # a fetch of many partitions was begun
+        self._is_for_expiring = False  # the last turn put off waits that had ended: this one is theirs
         self.credit = 0  # to be spent before the next look at the clock
         self.times = TurnTimes()
         self.request_metrics = RequestMetrics()
-        self.is_eventful = False  # something was asked that others than the data path have to do
-        self.connections: list[ClientConnection] = []  # that received something
+        self.is_eventful = False  # a request came that others than the data path have to work on
+        self.connections: list[ClientConnection] = []  # those that received something in this turn
         self.sending: list[ClientConnection] = []
         self.backlog: list[Resumable] = []
-        self.fetching: deque[Resumable] = deque()  # in whose buffers a fetch of many partitions is next
-        self.is_crowded = False  # several have waited for this turn: each gets one request handled, then the next
+        self.fetching: deque[Resumable] = deque()  # connections whose next request is a fetch of many partitions
+        self.is_crowded = False  # several waited for this turn: one request of each is handled in turn
         self.appended: dict[Partition, None] = {}
         self.moved: dict[Partition, None] = {}  # high watermark or log start, since the last turn's end
-        self.grown: dict[
-            Partition, None
-        ] = {}  # of those that were appended to, who waits has to hear that, and no more
+        self.grown: dict[Partition, None] = {}  # appended to, and nothing else about them has changed
         self.quick: list[tuple[ClientConnection, int, int, Append, ProducePath]] = []
         self.produced: list[DelayedProduce] = []
-        self.quick_commits = 0  # that came and were answered in this turn
+        self.quick_commits = 0  # OffsetCommits that came and were answered in this turn
         self.quick_fetches = 0
 
     def begin(self) -> None:
+        """Begin a turn, first with what the last one had no time for."""
         clock = self._clock
         self.wall_ms = clock.wall_ms()
         self.began_ns = began_ns = clock.monotonic_ns()
@@ -96,8 +99,8 @@ class Turn:
             self._resume_fetching()
 
     def _resume(self) -> None:
-        """Who has had nothing of this turn comes first in the next: one that has much to do goes to the end of the
-        line, or it would be served until it has nothing left, and all others wait for that."""
+        """Go on with the backlog. Whoever has had nothing of this turn comes first in the next; one that has much to do
+        goes to the end of the line, or all others would wait until it has nothing left."""
         backlog, self.backlog = self.backlog, []
         for index, connection in enumerate(backlog):
             if self.credit <= 0 and self.is_over():
@@ -106,7 +109,7 @@ class Turn:
             connection.resume()
 
     def _resume_fetching(self) -> None:
-        """As many as there is time for: the others are not even looked at."""
+        """Go on with fetches of many partitions, as many as there is time for; the others are not even looked at."""
         fetching = self.fetching
         for _ in range(len(fetching)):
             if self._is_fetching_over():
@@ -115,23 +118,23 @@ class Turn:
 
     @property
     def has_backlog(self) -> bool:
-        """Whether the next turn has to begin at once."""
+        """Tell whether the next turn has to begin at once."""
         return bool(self.backlog or self.fetching)
 
     def drop_backlog(self) -> None:
-        """The node stops: nothing is gone on with."""
+        """Forget everything that was left to later turns: the node stops."""
         self.backlog.clear()
         self.fetching.clear()
 
     def is_over(self) -> bool:
-        """Whether to leave the rest to the next turn."""
+        """Tell whether to leave the rest to the next turn."""
         if self._clock.monotonic_ns() > self._over_ns:
             return True
         self.credit = CREDIT_BYTES
         return False
 
     def may_fetch(self) -> bool:
-        """Whether a fetch of many partitions may be begun."""
+        """Tell whether a fetch of many partitions may be begun."""
         if self._is_fetching_over():
             return False
         self._has_fetched = True
@@ -143,9 +146,8 @@ class Turn:
         return self._clock.monotonic_ns() > self.began_ns + FETCHING_NS
 
     def may_expire(self, is_due: bool) -> bool:
-        """Whether to end the wait of those whose time is up, where there are any: not in a turn that has begun a fetch
-        of many partitions. The turn after that one takes none of those, so that each kind gets on in every other turn
-        at least."""
+        """Tell whether to end the waits whose time is up: not in a turn that has begun a fetch of many partitions. The
+        turn after that one begins no such fetch, so that each kind gets on in every other turn at least."""
         self._is_for_expiring = is_due and self._has_fetched
         if self._is_for_expiring:
             return False
@@ -153,10 +155,11 @@ class Turn:
         return True
 
     def is_expiring_over(self) -> bool:
-        """Whether to leave what else is due to the next turn."""
+        """Tell whether to leave the other waits that are due to the next turn."""
         return self._clock.monotonic_ns() > self._expiring_over_ns
 
     def end(self) -> None:
+        """Write what was appended, answer what that makes true, and send all answers."""
         if self.appended:
             self._write()
         if self.quick:
@@ -189,7 +192,7 @@ class Turn:
         self.request_metrics.sent(self._clock.monotonic_ns())
 
     def note_time(self) -> None:
-        """The very end, after whatever else the node had to do."""
+        """Note how long the turn took, after whatever else the node had to do."""
         self.times.add(self._clock.monotonic_ns() - self.began_ns, self.monotonic_ms)
 
     def _write(self) -> None:
@@ -200,7 +203,8 @@ class Turn:
                 self.grown[partition] = None
 
     def _answer_quick(self) -> None:
-        """Those of the produce path. What is true of a partition is asked once for all of its requests in a row."""
+        """Answer the requests of the produce path. What is true of a partition is asked once for all of its requests in
+        a row."""
         quick, self.quick = self.quick, []
         known: Partition | None = None
         high_watermark = acknowledgeable = log_start_offset = 0

@@ -14,12 +14,16 @@ SLOTS: Final = 6
 
 
 class TurnTimes:
+    """The durations of all turns, and the worst of the last minute."""
+
     __slots__ = ("_slot", "_slot_worst_ns", "_slots", "histogram", "worst_ns")
 
     def __init__(self) -> None:
         self.histogram = Histogram()
         self.worst_ns = 0
-        self._slots: deque[tuple[int, int]] = deque(maxlen=SLOTS)  # that are over: which, and its worst
+        self._slots: deque[tuple[int, int]] = deque(
+            maxlen=SLOTS
+        )  # slots that are over: the slot's number, and its worst turn
         self._slot = 0
         self._slot_worst_ns = 0
 
@@ -35,7 +39,7 @@ class TurnTimes:
             self.worst_ns = took_ns
 
     def worst_of_minute_ns(self, now_ms: int) -> int:
-        """To within a slot: of the last 50 to 60 seconds."""
+        """Return the longest turn of the last 50 to 60 seconds: a minute to within a slot."""
         oldest = now_ms // SLOT_MS - SLOTS + 1
         recent = [worst_ns for slot, worst_ns in self._slots if slot >= oldest]
         return max([*recent, self._slot_worst_ns if self._slot >= oldest else 0])

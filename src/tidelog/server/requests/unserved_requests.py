@@ -18,12 +18,14 @@ _ZEROS: Final[dict[Wire | None, Any]] = {Wire.STRING: "", Wire.BYTES: b"", Wire.
 
 
 def refuse_unserved(request: UnsupportedRequest) -> list[Any] | None:
-    """The parts of the whole frame; None where the response has no such place, or the version no known layout."""
+    """Return the parts of the whole frame; None where the response has no place for an error, or the version is not
+    known."""
     return refusal_of(request, ErrorCode.UNSUPPORTED_VERSION)
 
 
 def refusal_of(request: Request | UnsupportedRequest, code: ErrorCode) -> list[Any] | None:
-    """An error for all of a request of which only the header was read; None where its response has no place for it."""
+    """Return an error for all of a request of which only the header was read; None where its response has no place for
+    it."""
     if request.api_key not in RESPONSES:
         return None
     cls = RESPONSES[request.api_key]

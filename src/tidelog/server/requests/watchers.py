@@ -1,4 +1,4 @@
-"""Operations that watch partitions, and the partitions' end of it."""
+"""Operations that watch partitions, and how a partition that has moved wakes them."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -7,14 +7,16 @@ from tidelog.server.hosting.partition import Partition
 
 
 class PartitionWaiter(Protocol):
+    """A produce, or a write of markers, that waits until its records are acknowledged."""
+
     is_done: bool
 
     def try_complete(self) -> bool:
-        """A partition that it watches has moved; whether it is done by that."""
+        """Look again, after a watched partition has moved; return whether the operation is done now."""
         ...
 
     def expire(self) -> None:
-        """The time is up: answer with what there is."""
+        """Answer with what there is: the time is up."""
         ...
 
 
@@ -22,17 +24,17 @@ class FetchWaiter(Protocol):
     """A partition of a fetch, or of a fetch session."""
 
     def moved(self) -> None:
-        """The partition has moved. It stops watching by itself, where nobody waits any more."""
+        """Take note that the partition has moved, and stop watching it where no request waits."""
         ...
 
     def grown(self) -> None:
-        """Something was appended to the partition, and nothing else about it has changed."""
+        """Take note that something was appended to the partition, and nothing else about it has changed."""
         ...
 
 
 def wake_waiters(partitions: Iterable[Partition]) -> None:
-    """Tell who waits for an acknowledgement or for data of these partitions. A produce that is done is forgotten, here
-    and, when their turn comes, by the other partitions that it watched."""
+    """Wake the operations that wait for an acknowledgement or for data of these partitions. A produce that is done is
+    forgotten, here and, when they move, by the other partitions that it watched."""
     for partition in partitions:
         if partition.produce_waiters:
             _wake(partition.produce_waiters)
@@ -42,7 +44,8 @@ def wake_waiters(partitions: Iterable[Partition]) -> None:
 
 
 def wake_grown(partitions: Iterable[Partition]) -> None:
-    """As `wake_waiters`, after an append: of those who wait for data many need not look."""
+    """Wake the operations that wait for these partitions after an append: of those who wait for data, many need not
+    look."""
     for partition in partitions:
         if partition.produce_waiters:
             _wake(partition.produce_waiters)

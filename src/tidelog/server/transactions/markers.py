@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 Written = Callable[[dict[TopicPartition, ErrorCode]], None]
 
-# Partitions that a marker is staged in between two looks at the clock: a log each to be written to.
+# The partitions that a marker is staged in between two looks at the clock; each is a log to write to.
 PLACES_AT_ONCE: Final = 50
 
-# Said of a group coordinator; who asks for markers understands it of a partition.
+# What a group coordinator answers; who asks for markers is told NOT_LEADER_OR_FOLLOWER of the partition instead.
 _NOT_READY = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -42,7 +42,7 @@ _NOT_READY = (
 
 
 class MarkerWrite:
-    """One producer's marker for several partitions. `written` is called once, with the outcome of each."""
+    """One producer's marker for several partitions. `written` is called once, with the outcome of each partition."""
 
     __slots__ = (
         "_broker",
@@ -117,7 +117,7 @@ class MarkerWrite:
             turn.appended[partition] = None
 
     def _batch(self, wall_ms: int) -> memoryview:
-        """Each log gets a copy: its place is patched into it."""
+        """Return a copy of the marker's batch: each log patches its own offset and epoch into it."""
         marker = self._marker
         if self._bytes is None:
             end = EndTransactionMarker(marker.committed, marker.coordinator_epoch)
@@ -125,7 +125,8 @@ class MarkerWrite:
         return memoryview(bytearray(self._bytes))
 
     def _led(self, topic_partition: TopicPartition) -> Partition | ErrorCode:
-        """The log of the transaction coordinator is its own alone: nobody else's transaction is in it."""
+        """Return the partition, if this broker leads it. No transaction has records in the log of the transaction
+        coordinator, so that one counts as unknown."""
         if self._marker.producer_id < 0 or self._marker.producer_epoch < 0:
             return ErrorCode.INVALID_REQUEST
         partition = self._broker.partition_of(topic_partition)
@@ -135,11 +136,11 @@ class MarkerWrite:
 
     @property
     def partitions(self) -> list[Partition]:
-        """Those whose logs are to be written."""
+        """The partitions in whose logs the marker is staged."""
         return [partition for partition, _append in self._staged.values()]
 
     def settle(self) -> None:
-        """Everything is written: done, or waiting."""
+        """Report the outcomes after the write, or wait in the purgatory until the markers are acknowledged."""
         if self.try_complete():
             return
         broker = self._broker
@@ -185,7 +186,7 @@ class MarkerWrite:
 
 
 def _outcome(partition: Partition, append: Append) -> ErrorCode | None:
-    """None: to be waited for."""
+    """Return what became of one append; None while it has to be waited for."""
     if append.code is not ErrorCode.NONE:
         return append.code or ErrorCode.KAFKA_STORAGE_ERROR
     if append.last_offset < partition.acknowledged_to(ALL_REPLICAS):

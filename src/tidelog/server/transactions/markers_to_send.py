@@ -1,7 +1,7 @@
-"""What this broker does for the transactions that it coordinates: what is decided gets its markers, however long it
-takes.
+"""The markers of the transactions that this broker coordinates: every outcome that is decided gets its markers,
+however long that takes.
 
-    SendMarkers (the outcome is committed) -> a round of MarkerWrites -> MarkersWritten, and so on to COMPLETE_*
+    SendMarkers (the outcome is committed) -> a round of MarkerWrites -> MarkersWritten, and at last COMPLETE_*
                                                      | what may pass: not leader, loading, no room on the disk
                                                      '--> after a pause, another round for those partitions
 
@@ -34,25 +34,27 @@ if TYPE_CHECKING:
 # The pause before the next round; it doubles up to the longest.
 RETRY_MS: Final = 50
 RETRY_MAX_MS: Final = 1_000
-# A transaction of up to so many partitions has its markers written in the turn that decided it.
+# The most partitions of a transaction whose markers are all written in the turn that decided it.
 WHOLE_PLACES_MAX: Final = 2 * PLACES_AT_ONCE
 # No repetition changes these: a later epoch of the producer, or of the coordinator, has written there.
 _FINAL: Final = (ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
 
 
 class Transactions(TurnSlices):
-    """`broker.transactions`."""
+    """The outcomes whose markers are being written, by transactional id, and the produce requests that are held:
+    `broker.transactions`."""
 
     def __init__(self, broker: "Broker") -> None:
         super().__init__(broker)
         self._sending: dict[str, MarkerSending] = {}  # by transactional id
         self.staged: list[MarkerWrite] = []  # in logs, to be written
-        self._large: deque[MarkerSending] = deque()  # those with many partitions, of which some are still to be staged
+        self._large: deque[MarkerSending] = deque()  # sendings with many partitions that are not all staged
         # Produce requests, by connection, that wait for the coordinator's word or behind one that does.
         self.held: dict[ClientConnection, HeldRequests] = {}
 
     def send_markers(self, effect: SendMarkers) -> None:
-        """The effect of a committed decision."""
+        """Begin to write the markers of a committed outcome. A sending of the same transactional id that is under way
+        ends."""
         earlier = self._sending.get(effect.transactional_id)
         if earlier is not None:
             earlier.is_done = True
@@ -61,12 +63,13 @@ class Transactions(TurnSlices):
         sending.write(effect.partitions)
 
     def write_in_parts(self, sending: "MarkerSending") -> None:
-        """Over the next turns: each has a slice for all transactions with many partitions together."""
+        """Write the markers of this sending over the next turns: each has one slice for all sendings with many
+        partitions."""
         self._large.append(sending)
         self._queue_up()
 
     def resume(self) -> None:
-        """One slice of a turn. What is staged in it is written by `write_markers` in the same turn."""
+        """Stage markers for one slice of a turn; `write_markers` writes them in the same turn."""
         until_ns, clock, large = self._begin_slice(), self._broker.clock, self._large
         while large:
             sending = large.popleft()
@@ -78,8 +81,8 @@ class Transactions(TurnSlices):
             self._queue_up()
 
     def write_markers(self) -> bool:
-        """Those that are staged, now and not at the end of the turn: on one node the coordinator can then complete the
-        transaction in the turn that decided it. Whether there were any."""
+        """Write the staged markers now, not at the end of the turn: on one node the coordinator can then complete the
+        transaction in the turn that decided it. Return whether any were staged."""
         if not self.staged:
             return False
         broker, turn = self._broker, self._broker.turn
@@ -99,12 +102,12 @@ class Transactions(TurnSlices):
         self._sending.pop(sending.effect.transactional_id, None)
 
     def may_resume(self, sending: "MarkerSending") -> bool:
-        """Whether it is still the latest of its transactional id; then it counts as under way (again)."""
+        """Tell whether no later sending has replaced this one. If so, it counts as under way (again)."""
         return self._sending.setdefault(sending.effect.transactional_id, sending) is sending
 
     @property
     def sending(self) -> list[SendMarkers]:
-        """Decided, and not marked everywhere: what a partition without a leader holds up."""
+        """The outcomes whose markers are not written everywhere: a partition without a leader holds them up."""
         return [each.effect for each in self._sending.values()]
 
 
@@ -135,7 +138,7 @@ class MarkerSending:
         self.is_done = False
 
     def write(self, partitions: Iterable[TopicPartition]) -> None:
-        """One round."""
+        """Begin one round, a marker for each of the partitions."""
         topic_partitions = list(partitions)
         parts = [
             topic_partitions[at : at + PLACES_AT_ONCE] for at in range(0, max(1, len(topic_partitions)), PLACES_AT_ONCE)
@@ -148,8 +151,8 @@ class MarkerSending:
             pass
 
     def write_part(self) -> bool:
-        """The markers of a few partitions; whether there are more to be written. A later sending of the transactional
-        id, or the next coordinator, begins with all of them anew."""
+        """Write the markers of the next few partitions; return whether more are to be written. It ends where a later
+        sending of the transactional id, or the next coordinator, has begun anew with all of them."""
         if self.is_done or not self._is_current():
             return False
         effect = self.effect
@@ -164,7 +167,7 @@ class MarkerSending:
         return bool(self._parts)
 
     def _is_current(self) -> bool:
-        """Whether the coordinator that decided is still there. It is over otherwise."""
+        """Tell whether the coordinator that decided still leads in the same epoch. If not, this sending is over."""
         log = self._broker.coordinators.transactions.partition_of(self.effect.transactional_id)
         if log is not None and log.leader_epoch == self.effect.coordinator_epoch:
             return True
@@ -197,7 +200,7 @@ class MarkerSending:
             self._report(decided)
 
     def _final(self, topic_partition: TopicPartition, code: ErrorCode) -> ErrorCode | None:
-        """None: to be tried again."""
+        """Return the final outcome of a partition; None where its marker has to be tried again."""
         if code in _FINAL:
             return code
         can_have_data = topic_partition.topic != TRANSACTION_STATE and self._broker.has_partition(topic_partition)
@@ -219,7 +222,7 @@ class MarkerSending:
         )
 
     def _heard(self, answer: Any, outcomes: dict[TopicPartition, ErrorCode]) -> None:
-        """A coordinator that is not there any more needs no report. One that has no room for it now gets it again."""
+        """Report again after a while to a coordinator that had no room for the report. One that is gone needs none."""
         transactions = self._broker.transactions
         if answer is not ErrorCode.COORDINATOR_NOT_AVAILABLE or not transactions.may_resume(self):
             return
@@ -234,6 +237,6 @@ class MarkerSending:
         return False
 
     def expire(self) -> None:
-        """The pause is over. Where the coordinator has gone, or begun anew, its successor sends them."""
+        """Begin the next round after the pause, unless the coordinator is gone: its successor sends the markers."""
         if self._is_current():
             self.write(self._left)

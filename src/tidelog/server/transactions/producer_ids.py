@@ -18,25 +18,29 @@ ASK_BELOW: Final = 100  # ids left
 
 
 class ProducerIds:
+    """The blocks of producer ids that this broker has, and the requests that wait for an id."""
+
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
-        self._blocks: deque[tuple[int, int]] = deque()  # the next id, and how many
+        self._blocks: deque[tuple[int, int]] = deque()  # the next id of each block, and how many are left in it
         self._waiting: deque[Answer] = deque()
         self._ready: deque[Callable[[ErrorCode], None]] = deque()
         self._is_asking = False
 
     def next(self, answer: Answer) -> None:
+        """Call `answer` with a new producer id, or with why there is none: at once, or when the controller has
+        answered."""
         self._waiting.append(answer)
         self._serve()
 
     def take(self) -> int | None:
-        """For a coordinator, which can not wait; None: there is none yet."""
+        """Return a producer id, for a coordinator, which can not wait; None: this broker has none at the moment."""
         taken = self._take() if self._blocks else None
         self._ask_if_few()
         return taken
 
     def when_some(self, ready: Callable[[ErrorCode], None]) -> None:
-        """Told NONE, perhaps at once, when `take` will give one, or why there are none."""
+        """Call `ready` with NONE, perhaps at once, when `take` will return an id; or with why there are none."""
         if self._blocks:
             ready(ErrorCode.NONE)
             return
@@ -62,7 +66,8 @@ class ProducerIds:
         self._broker.ask_controller(request, self._answered)
 
     def _answered(self, answer: Any) -> None:
-        """Where there was none, those who wait are told to try again (they do); the next of them asks again."""
+        """Take the new block in. Without one, everybody who waits is told to try again, and the first who does asks the
+        controller again."""
         self._is_asking = False
         if isinstance(answer, AllocateProducerIdsResponse) and answer.error_code == ErrorCode.NONE:
             self._blocks.append((answer.producer_id_start, answer.producer_id_len))

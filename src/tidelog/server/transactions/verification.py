@@ -30,7 +30,8 @@ BETWEEN_BROKERS = 5  # the version of AddPartitionsToTxn in which brokers ask
 
 
 class Asking(Enum):
-    """What a client, by the version of its request, expects to be done and understands."""
+    """What is asked of the coordinator, and which answers the client understands: both follow from its request's
+    version."""
 
     VERIFY = "verify"
     VERIFY_ABORTABLE = "verify, and TRANSACTION_ABORTABLE is understood"
@@ -55,6 +56,8 @@ def asking_of_txn_offset_commit(version: int) -> Asking:
 
 @dataclass(slots=True)
 class Producer:
+    """The producer whose transaction is verified."""
+
     transactional_id: str
     producer_id: int
     producer_epoch: int
@@ -70,7 +73,7 @@ def ask_coordinator(
     asking: Asking,
     answer: Callable[[Refusals], None],
 ) -> None:
-    """`answer` is called once, with those partitions that must not be written to."""
+    """Ask the coordinator of `producer`. `answer` is called once, with the partitions that must not be written to."""
     topic_partitions = list(partitions)
 
     def reply(said: Any) -> None:
@@ -114,6 +117,7 @@ def _refusals(said: Any, topic_partitions: list[TopicPartition], asking: Asking)
 
 
 def _understood(code: ErrorCode, asking: Asking) -> ErrorCode:
+    """Translate an error of the coordinator into one that the producer knows."""
     if code is ErrorCode.PRODUCER_FENCED:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     if code is ErrorCode.TRANSACTION_ABORTABLE and asking is Asking.VERIFY:
