@@ -57,7 +57,7 @@ def alter_topic(
     alterations: Iterable[Alteration],
     stored: Mapping[str, str] | None = None,
 ) -> Overrides:
-    """`stored` is what the topic has now, when that is not `current`."""
+    """Return a topic's new overrides. `stored` is what the topic has now, when that is not `current`."""
     altered = _alter_checked(current, list(alterations), TOPIC)
     before = current if stored is None else stored
     _refuse(
@@ -82,7 +82,8 @@ def alter_client_metrics(current: Mapping[str, str], alterations: Iterable[Alter
 def alter_broker(
     config: BrokerConfig, current: Mapping[str, str], alterations: Iterable[Alteration], *, cluster_wide: bool
 ) -> Overrides:
-    """One dynamic layer of brokers: of the one whose `config` this is, or (`cluster_wide`) of all of them."""
+    """Return the new overrides of one dynamic layer: of the broker whose `config` this is, or (`cluster_wide`) of all
+    brokers."""
     asked = list(alterations)
     altered = _alter(current, asked, BROKER)
 
@@ -103,7 +104,8 @@ def alter_broker(
 def _alter_checked(
     current: Mapping[str, str], alterations: list[Alteration], known: Mapping[str, Setting[Any]]
 ) -> Overrides:
-    """What was not asked about is left as it is, even if we could not use it: it may be another version's."""
+    """Apply the alterations and check the settings that they name. Others are left as they are, even if we could not
+    use them: they may be another version's."""
     altered = _alter(current, alterations, known)
     _refuse(unusable({each.name: altered[each.name] for each in alterations if each.name in altered}, known))
     return altered
@@ -125,7 +127,7 @@ def _new_text(current: str | None, alteration: Alteration, known: Mapping[str, S
     asked = alteration.value or ""
     if alteration.op is AlterOp.SET:
         return asked
-    # Only this resource's own override counts, then the built-in default: what another layer says is not copied.
+    # The list to alter is this resource's own override, or else the built-in default: other layers are not copied.
     setting = _find(alteration.name, known)
     before = current if current is not None else setting.format(setting.default) if setting else ""
     entries = [entry for entry in (before or "").split(",") if entry]
@@ -163,7 +165,8 @@ def _find(name: str, known: Mapping[str, Setting[Any]]) -> Setting[Any] | None:
 
 
 def _refuse(problems: Iterable[Problem], code: ErrorCode = ErrorCode.INVALID_CONFIG) -> None:
-    """Tell the first few: to look for all of them could take longer than a turn may."""
+    """Raise ConfigError with the first few problems, if there are any: to look for all of them could take longer than a
+    turn may."""
     told = list(islice(problems, PROBLEMS_TOLD_MAX))
     if told:
         raise ConfigError(told, code)

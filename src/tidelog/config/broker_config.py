@@ -27,7 +27,8 @@ BROKER_RULES = (*NODE_RULES, *LISTENER_RULES, *LIMIT_RULES)
 
 
 class BrokerConfig:
-    """Built from layers whose every value is valid; `load` and `dynamic` see to that."""
+    """The configuration of one node. It is built from layers whose every value is valid; `load` and `dynamic` see to
+    that."""
 
     __slots__ = ("_topic_defaults", "layers", "listener_plan", "values")
 
@@ -45,8 +46,8 @@ class BrokerConfig:
         return self.get(log.LOG_DIRS) or self.get(log.LOG_DIR)
 
     def topic_config(self, overrides: Mapping[str, str]) -> TopicConfig:
-        """A topic's configuration. An override that cannot be used (an Apache controller may have stored one that
-        we do not know) counts as not there: a broker must not stop over it. `unusable` says which those are."""
+        """Return a topic's configuration. An override that cannot be used (an Apache controller may have stored one
+        that we do not know) counts as not there: a broker must not stop over it. `unusable` says which those are."""
         return resolve_topic_config(usable(overrides, TOPIC), self.layers) if overrides else self._topic_defaults
 
     def group_config(self, overrides: Mapping[str, str]) -> GroupConfig:
@@ -57,13 +58,14 @@ class BrokerConfig:
 
 
 def redacted(texts: Mapping[str, str]) -> dict[str, str]:
-    """What may be logged: no secret, and no value of a setting that nobody knows."""
+    """Return the settings as they may be logged: no secret, and no value of a setting that nobody knows."""
     return {name: shown(broker_setting(name), text) for name, text in texts.items()}
 
 
 def unusable(overrides: Mapping[str, str], known: Mapping[str, Setting[Any]]) -> Iterator[Problem]:
-    """What is wrong with each single override: an unknown name, text that is no value, or one that asks for what is
-    not there. One by one, because a suggestion takes half a millisecond, and a client may name a hundred thousand."""
+    """Yield what is wrong with each single override: an unknown name, text that is no value, or a value that asks for
+    what is not there. They come one by one, because a suggestion takes half a millisecond, and a client may name a
+    hundred thousand."""
     problems = (_problem(name, text, known) for name, text in overrides.items())
     return (problem for problem in problems if problem)
 
@@ -74,7 +76,7 @@ def unknown_setting(name: str, known: Mapping[str, Setting[Any]]) -> Problem:
 
 
 def usable(overrides: Mapping[str, str], known: Mapping[str, Setting[Any]]) -> dict[str, str]:
-    """The overrides of which `unusable` has nothing to say."""
+    """Return the overrides with which `unusable` finds nothing wrong."""
     return {name: text for name, text in overrides.items() if name in known and not _problem(name, text, known)}
 
 
@@ -91,7 +93,7 @@ def _problem(name: str, text: str, known: Mapping[str, Setting[Any]]) -> Problem
 
 
 def refusal(setting: Setting[Any], value: Any, *, is_base: bool) -> str:
-    """Why a broker's setting is refused, for all listeners (`is_base`) or for one; "" where it is not."""
+    """Say why a broker's setting is refused, for all listeners (`is_base`) or for one; "" where it is not."""
     if is_base or not setting.per_listener or setting.support is not Support.HONOURED:
         return setting.refusal(value)
     return NOT_FOR_ONE_LISTENER.format(name=setting.name)

@@ -96,7 +96,8 @@ __all__ = ["BROKER", "CLIENT_METRICS", "GROUP", "SECTIONS", "TOPIC", "Section", 
 
 
 def base_of(name: str) -> str | None:
-    """`ssl.keystore.location` for `listener.name.internal.ssl.keystore.location`; None without such a prefix."""
+    """Return the name without a listener's prefix: `ssl.keystore.location` for
+    `listener.name.internal.ssl.keystore.location`; None without such a prefix."""
     match = _LISTENER_PREFIX.fullmatch(name)
     if not match:
         return None
@@ -104,13 +105,13 @@ def base_of(name: str) -> str | None:
 
 
 def broker_setting(name: str) -> AnySetting | None:
-    """The broker setting that `name` sets, for one listener or for all."""
+    """Return the broker setting that `name` sets, for one listener or for all."""
     return BROKER.get(base_of(name) or name)
 
 
 def nearest(name: str, known: Mapping[str, AnySetting]) -> str | None:
-    """The known name that `name` was most likely meant to be: what a topic or group calls a broker's setting, the other
-    way round, or what is spelled much like it."""
+    """Return the known name that `name` was most likely meant to be: what a topic or group calls a broker's setting,
+    the other way round, or what is spelled much like it."""
     for each in known.values():
         if any(synonym.setting.name == name for synonym in each.synonyms):
             return each.name

@@ -1,7 +1,7 @@
 """DescribeConfigs, as plain values: what each setting is, where it comes from, and everything that stands behind it.
 
 Synonyms are listed layer by layer, as Kafka does, and begin at the setting itself. A secret is described by null; so is
-what nobody knows, which may be one.
+a setting that nobody knows, which may be a secret.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ class ConfigEntry:
 
 
 def describe_broker(config: BrokerConfig, names: Iterable[str] | None = None) -> list[ConfigEntry]:
-    """Every setting of a broker that is not internal, and whatever else somebody set; or those of `names`."""
+    """Return every setting of a broker that is not internal, and whatever else somebody set; or those of `names`."""
     shown = dict.fromkeys(name for name, setting in BROKER.items() if not setting.internal and not setting.dynamic_only)
     for _, layer in config.layers.by_precedence():
         shown |= dict.fromkeys(layer)
@@ -47,7 +47,7 @@ def describe_broker(config: BrokerConfig, names: Iterable[str] | None = None) ->
 
 
 def describe_cluster(config: BrokerConfig, names: Iterable[str] | None = None) -> list[ConfigEntry]:
-    """What was set for all brokers."""
+    """Return the settings that were set for all brokers."""
     entries = []
     for name in _chosen(config.layers.cluster, names):
         setting = broker_setting(name)
@@ -105,8 +105,8 @@ def _describe_overridden(
 def _overridden_entry(
     config: BrokerConfig, setting: Setting[Any], overrides: Mapping[str, str], source: ConfigSource
 ) -> ConfigEntry:
-    # What was stored by somebody who checks less than we do, or has more to offer, is not used, and so not shown as if
-    # it were.
+    # An override that another release stored, and that is not valid or not supported here, is not used. So it is not
+    # shown either.
     resolved = resolve_override(setting, usable(overrides, {setting.name: setting}), source, config.layers)
     text = setting.format(resolved.value)
     synonyms: tuple[ConfigSynonym, ...] = ()
@@ -137,7 +137,7 @@ def _entry(
 
 
 def _names(name: str, setting: Setting[Any] | None) -> tuple[str, ...]:
-    """The names under which a broker looks `name` up, best first."""
+    """Return the names under which a broker looks `name` up, best first."""
     base = base_of(name)
     if base is not None:
         return (name, base)
@@ -154,8 +154,8 @@ def _layer_synonyms(names: tuple[str, ...], setting: Setting[Any] | None, layers
 
 
 def _beginning_at(name: str, synonyms: tuple[ConfigSynonym, ...]) -> tuple[ConfigSynonym, ...]:
-    """As Kafka has it: what stands before the best name is left out, so that a value which comes from `log.roll.hours`
-    alone has no synonyms, and is called a default."""
+    """Drop the synonyms before the best name, as Kafka does, so that a value which comes from `log.roll.hours` alone
+    has no synonyms, and is called a default."""
     first = next((index for index, each in enumerate(synonyms) if each.name == name), len(synonyms))
     return synonyms[first:]
 
@@ -178,7 +178,8 @@ def _shown(setting: Setting[Any] | None, text: str | None) -> str | None:
 
 
 def _is_read_only(name: str) -> bool:
-    """As Kafka has it: a listener's own settings are called read-only, though they can be changed."""
+    """Tell whether the setting is shown as read-only. As in Kafka a listener's own settings are, though they can be
+    changed."""
     setting = BROKER.get(name)
     return setting is None or setting.scope is Scope.READ_ONLY
 

@@ -47,14 +47,14 @@ CLUSTER_WIDE_FOR_A_LISTENER = (
 @dataclass(slots=True, frozen=True)
 class Applied:
     config: BrokerConfig
-    # What was left out, and why.
+    # The settings that were left out, and why.
     problems: tuple[Problem, ...]
-    # What is set without effect, and why that is harmless.
+    # The settings that are set without effect, and why that is harmless.
     ignored: tuple[Problem, ...] = ()
 
 
 def apply_dynamic(config: BrokerConfig, cluster: Mapping[str, str], broker: Mapping[str, str]) -> Applied:
-    """`config` under new dynamic layers, which replace those it had."""
+    """Return `config` under new dynamic layers, which replace those it had."""
     problems = [*_problems(cluster, cluster_wide=True), *_problems(broker, cluster_wide=False)]
     layers = Layers(
         static=config.layers.static,
@@ -72,12 +72,13 @@ def _harmless(name: str) -> Problem | None:
 
 
 def check_layers(layers: Layers) -> list[Problem]:
-    """What the rules say about a whole of layers whose single values are valid."""
+    """Return which rules are broken by these layers together; their single values must be valid."""
     return run_rules(BROKER_RULES, resolve_values(BROKER, layers))
 
 
 def dynamic_problem(name: str, text: str, *, cluster_wide: bool) -> Problem | None:
-    """What is wrong with setting `name` to `text` on a running broker, or on all of them at once."""
+    """Say what is wrong with setting `name` to `text` on a running broker, or (`cluster_wide`) on all of them at once;
+    None where nothing is."""
     setting, is_base = BROKER.get(base_of(name) or name), base_of(name) is None
     if setting is None:
         return unknown_setting(name, BROKER)
@@ -92,8 +93,8 @@ def dynamic_problem(name: str, text: str, *, cluster_wide: bool) -> Problem | No
 
 
 def refused_problem(name: str, text: str) -> Problem | None:
-    """What is missing that `name` asks for, if the file would be refused for it as well: "set it there and restart" is
-    no advice then, whatever the update mode."""
+    """Say what is missing that `name` asks for, if the file would be refused for it as well: "set it there and restart"
+    is no advice then, whatever the update mode."""
     setting = BROKER.get(base_of(name) or name)
     if setting is None:
         return None
@@ -105,7 +106,8 @@ def refused_problem(name: str, text: str) -> Problem | None:
 
 
 def unserved_listeners(config: BrokerConfig, touched: Mapping[str, str]) -> list[Problem]:
-    """Listeners that would not open after the restart which `touched` takes, because of what they are to speak."""
+    """Return the listeners that would not open after the restart which `touched` takes, because of what they are to
+    speak."""
     named = (listeners.LISTENERS.name, listeners.LISTENER_SECURITY_PROTOCOL_MAP.name)
     asked = {name: touched[name] for name in named if name in touched}
     if not asked or any(_is_invalid(*each) for each in asked.items()):
@@ -123,7 +125,7 @@ def _is_invalid(name: str, text: str) -> bool:
 
 
 def unserved_problem(name: str, text: str) -> Problem | None:
-    """What is missing here that `name` asks for. `text` must be a valid value; an unknown name asks for nothing."""
+    """Say what is missing here that `name` asks for. `text` must be a valid value; an unknown name asks for nothing."""
     setting, is_base = BROKER.get(base_of(name) or name), base_of(name) is None
     if setting is not None and setting.restart_only:
         return Problem(name, unserved.RESTART_ONLY, shown(setting, text))
@@ -132,7 +134,8 @@ def unserved_problem(name: str, text: str) -> Problem | None:
 
 
 def unusable_problem(name: str, text: str, *, cluster_wide: bool) -> Problem | None:
-    """Why the stored `name` is not applied: it may not be changed so, or it asks for what is not there."""
+    """Say why the stored `name` is not applied: it may not be changed so, or it asks for what is not there; None where
+    it is."""
     return dynamic_problem(name, text, cluster_wide=cluster_wide) or unserved_problem(name, text)
 
 
@@ -159,7 +162,7 @@ def _usable(layer: Mapping[str, str], *, cluster_wide: bool) -> dict[str, str]:
 
 
 def _within_limits(config: BrokerConfig, layer: dict[str, str]) -> dict[str, str]:
-    """Limits may have been drawn closer at a restart; what was stored before then counts as the limit."""
+    """Bring stored values within the broker's limits, which may have been drawn closer at a restart."""
     for group_setting, low, high in LIMITS:
         setting: Setting[int] = group_setting.synonyms[0].setting
         if setting.name in layer:

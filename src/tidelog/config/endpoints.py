@@ -34,7 +34,8 @@ class SecurityProtocol(Enum):
 
 @dataclass(slots=True, frozen=True)
 class Listener:
-    """`host` is empty for every interface. Names are compared in upper case, as Kafka does."""
+    """A name and an address to listen at; `host` is empty for every interface. Names are compared in upper case, as
+    Kafka does."""
 
     name: str
     host: str
@@ -75,7 +76,7 @@ def parse_voter(text: str) -> Voter:
 
 
 def parse_pairs(text: str) -> dict[str, str]:
-    """`a:1, b:2`. The last colon parts key from value, because an IPv6 address is a key too."""
+    """Return the pairs of `a:1, b:2`. The last colon parts key from value, because an IPv6 address is a key too."""
     pairs: dict[str, str] = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):
         key, colon, value = entry.rpartition(":")
@@ -86,7 +87,7 @@ def parse_pairs(text: str) -> dict[str, str]:
 
 
 def parse_protocol_map(text: str) -> dict[str, SecurityProtocol]:
-    """`NAME:PROTOCOL` pairs, names in upper case."""
+    """Return the `NAME:PROTOCOL` pairs, names in upper case."""
     protocols = {protocol.value: protocol for protocol in SecurityProtocol}
     mapped: dict[str, SecurityProtocol] = {}
     for name, value in parse_pairs(text).items():

@@ -36,7 +36,7 @@ def _complaint(parse: Callable[[str], object], text: str) -> str:
 
 
 def _each(parse: Callable[[str], object], words: str, *, empty: bool) -> Validator[tuple[str, ...]]:
-    """Every entry must parse."""
+    """Return a validator by which every entry of a list must parse."""
     none_blank = entries(empty=empty)
 
     def check(values: tuple[str, ...]) -> str:

@@ -15,7 +15,7 @@ from tidelog.model.lazy_dataclass import dataclass
 
 V = TypeVar("V")
 
-# What a group may be configured with, between which two settings of the broker.
+# The settings of a group that have limits, each with the two settings of the broker between which it must lie.
 LIMITS: tuple[tuple[Setting[int], Setting[int], Setting[int]], ...] = (
     (
         group.CONSUMER_SESSION_TIMEOUT_MS,
@@ -68,7 +68,7 @@ _LIMITS_BY_NAME = {setting.name: (low, high) for setting, low, high in LIMITS}
 
 @dataclass(slots=True)
 class GroupConfig:
-    """Those that are honoured, named as the settings are, dots turned to underscores."""
+    """The settings of one group that are honoured, named as the settings are, dots turned to underscores."""
 
     consumer_session_timeout_ms: int
     consumer_heartbeat_interval_ms: int
@@ -76,7 +76,7 @@ class GroupConfig:
 
 
 def resolve_group_config(overrides: Mapping[str, str], values: Values) -> GroupConfig:
-    """The overrides of a group over what its broker says. Their text must be valid."""
+    """Return the configuration of a group: its overrides, whose text must be valid, over what its broker says."""
 
     def read(setting: Setting[V]) -> V:
         return resolve_override(setting, overrides, ConfigSource.DYNAMIC_GROUP_CONFIG, values.layers).value

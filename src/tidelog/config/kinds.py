@@ -46,12 +46,12 @@ class Kind(Generic[V]):
     format: Callable[[V], str]
 
     def parse(self, text: str) -> V:
-        """The value of `text`; ValueError says what is wrong with it."""
+        """Return the value of `text`; ValueError says what is wrong with it."""
         return self.read(text.strip(_JAVA_BLANKS))
 
 
 def format_double(value: float) -> str:
-    """As Java prints a double, because clients compare DescribeConfigs answers as text."""
+    """Format a double as Java prints it, because clients compare DescribeConfigs answers as text."""
     from decimal import Decimal  # for the descriptions of few settings
 
     decimal = Decimal(repr(value))
@@ -93,7 +93,7 @@ def _read_double(text: str) -> float:
 
 
 def _read_list(text: str) -> tuple[str, ...]:
-    """Repetitions are dropped, as Kafka does when it loads a list."""
+    """Split a list. Repetitions are dropped, as Kafka does when it loads a list."""
     return tuple(dict.fromkeys(_COMMA.split(text))) if text else ()
 
 

@@ -71,7 +71,8 @@ def resolve_broker(setting: Setting[V], layers: Layers) -> Resolved[V]:
 def resolve_override(
     setting: Setting[V], overrides: Mapping[str, str], source: ConfigSource, layers: Layers
 ) -> Resolved[V]:
-    """A topic's or group's setting: its own override, or the broker settings that stand in for it."""
+    """Return the value of a topic's or group's setting: its own override, or the broker settings that stand in for
+    it."""
     if setting.name in overrides:
         return Resolved(setting.parse(overrides[setting.name]), source, setting.name)
     for layer_source, layer in layers.by_precedence():

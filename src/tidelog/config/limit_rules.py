@@ -69,7 +69,8 @@ def a_failed_login_is_answered(values: Values) -> Iterator[Problem]:
 
 
 def topic_defaults_are_valid(values: Values) -> Iterator[Problem]:
-    """What a broker says for its topics must be what a topic could say for itself (retention.ms: any negative)."""
+    """Yield each broker setting for topics whose value a topic could not have itself. (retention.ms is left out: it may
+    be any negative number.)"""
     for setting in (topic.SEGMENT_MS, topic.SEGMENT_JITTER_MS, topic.FLUSH_MS):
         _need_synonyms(values, setting)
         resolved = resolve_override(setting, {}, ConfigSource.DYNAMIC_TOPIC_CONFIG, values.layers)
@@ -93,7 +94,8 @@ def topic_defaults_agree(values: Values) -> Iterator[Problem]:
 
 
 def _need_synonyms(values: Values, setting: Setting[int]) -> None:
-    """Unresolved when one of them was refused: then the default that stands in for it is nobody's wish."""
+    """Raise Unresolved when one of the synonyms was refused: the default that stands in for it is not what anybody
+    asked for."""
     for synonym in setting.synonyms:
         values.get(synonym.setting)
 

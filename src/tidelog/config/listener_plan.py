@@ -38,7 +38,8 @@ class ListenerPlan:
 
     @property
     def advertised_to_clients(self) -> tuple[Listener, ...]:
-        """What brokers register: the advertised listeners, or those of the node, without the controllers' own."""
+        """The listeners that brokers register: the advertised ones, or those of the node, without the controllers'
+        own."""
         advertised = self.listeners if self.advertised is None else self.advertised
         return tuple(listener for listener in advertised if listener.name not in self.controller_names)
 
@@ -58,7 +59,8 @@ def plan_listeners(values: Values) -> ListenerPlan:
 
 
 def _protocols(values: Values, controller_names: tuple[str, ...]) -> dict[str, SecurityProtocol]:
-    """The map as set; when it is not set, controllers speak PLAINTEXT, unless anybody here speaks SSL or SASL."""
+    """Return the map as set. When it is not set, controllers speak PLAINTEXT, unless a listener here is named after SSL
+    or SASL."""
     protocols = parse_protocol_map(values.get(listeners.LISTENER_SECURITY_PROTOCOL_MAP))
     if values.is_set(listeners.LISTENER_SECURITY_PROTOCOL_MAP):
         return protocols

@@ -22,7 +22,8 @@ def names_are_distinct(values: Values) -> Iterator[Problem]:
 
 
 def ports_are_distinct(values: Values) -> Iterator[Problem]:
-    """Except port 0 (any free one), and an IPv4 and an IPv6 address that share a port."""
+    """Yield the ports that two listeners share, except port 0 (any free one), and one that an IPv4 and an IPv6 address
+    share."""
     by_port: dict[int, list[Listener]] = {}
     for listener in plan_listeners(values).listeners:
         by_port.setdefault(listener.port, []).append(listener)
@@ -41,7 +42,8 @@ def protocols_are_known(values: Values) -> Iterator[Problem]:
 
 
 def listeners_are_served(values: Values) -> Iterator[Problem]:
-    """Only PLAINTEXT is: a listener that was to encrypt or to ask for a login must not open without."""
+    """Yield each listener with another protocol than PLAINTEXT, the only one that is served: a listener that was to
+    encrypt or to ask for a login must not open without."""
     plan = plan_listeners(values)
     for name in plan.names:
         protocol = plan.protocols.get(name)
@@ -105,7 +107,7 @@ def early_listeners_exist(values: Values) -> Iterator[Problem]:
 
 
 def _ip_version(host: str) -> int:
-    """4, 6, or 0 for a name (or every interface)."""
+    """Return 4 or 6, or 0 for a name (or every interface)."""
     try:
         return ipaddress.ip_address(host.partition("%")[0]).version
     except ValueError:

@@ -2,7 +2,7 @@
 
 What keeps the node from starting is a problem; what does not is a warning: an unknown setting (with the name that was
 probably meant), one that is set twice, one that is ignored without harm, a choice that is allowed and rarely wise.
-A setting that asks for what is not there is a problem (`Setting.refused`): nobody shall rely on it.
+A setting that asks for a feature that is not there is a problem (`Setting.refused`): nobody shall rely on it.
 """
 
 from collections.abc import Collection, Iterator
@@ -41,7 +41,7 @@ class Loaded:
 def load_broker_config(
     text: str, origin: str = "server.properties", must_be_known: Collection[str] = frozenset()
 ) -> Loaded:
-    """The config that `text` describes; ConfigError lists everything that keeps it from being one.
+    """Return the config that `text` describes; ConfigError lists everything that keeps it from being one.
 
     An unknown name is a warning, as a file may be read by others too, but a problem for those of `must_be_known`: what
     somebody just typed on a command line, or into a test, was typed for us.
@@ -56,7 +56,7 @@ def load_broker_config(
 
 @dataclass(slots=True)
 class _Loading:
-    """What has been understood of a file so far."""
+    """The state of loading a file: what has been understood so far."""
 
     origin: str
     must_be_known: Collection[str] = ()
@@ -95,7 +95,7 @@ class _Loading:
         base = base_of(name)
         setting = BROKER.get(base or name)
         if setting is None:
-            # Kept, as Kafka does: a plug-in may read it.
+            # An unknown setting is kept, as Kafka does: a plug-in may read it.
             self.static[name] = text
         elif setting.dynamic_only:
             self.warn(Notice.HARMLESS, Problem(name, "can only be set on a running cluster; ignored"))
@@ -123,7 +123,7 @@ class _Loading:
             self.warn(Notice.HARMLESS, Problem(name, f"ignored: {setting.harmless}"))
 
     def share_node_id(self) -> None:
-        """`broker.id` is the older name of `node.id`: either stands for both."""
+        """Let `broker.id`, the older name of `node.id`, and `node.id` stand for each other."""
         for here, there in ((node.NODE_ID, node.BROKER_ID), (node.BROKER_ID, node.NODE_ID)):
             if here.name in self.static and there.name not in self.lines:
                 self.static[there.name] = self.static[here.name]

@@ -90,7 +90,8 @@ def the_classic_protocol_stays(values: Values) -> Iterator[Problem]:
 
 
 def group_protocols_are_served(values: Values) -> Iterator[Problem]:
-    """`streams` is part of Kafka's default and asks for nothing; `share` has to be asked for."""
+    """Yield a problem where share groups are asked for. `streams` is part of Kafka's default and asks for nothing;
+    `share` has to be asked for."""
     if "share" in values.get(groups.GROUP_COORDINATOR_REBALANCE_PROTOCOLS):
         reason = "share groups are not served yet, and a share consumer would be turned away"
         yield violation(values, groups.GROUP_COORDINATOR_REBALANCE_PROTOCOLS, reason, "a list of classic, consumer")

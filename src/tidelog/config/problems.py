@@ -31,7 +31,7 @@ class Problem:
 
 
 class Notice(Enum):
-    """Why a warning was given, for those who show only some of them."""
+    """The reason of a warning, for those who show only some of them."""
 
     UNKNOWN = "unknown"
     REPEATED = "repeated"
@@ -51,7 +51,7 @@ class ConfigWarning:
 
 
 def sum_up(warnings: Iterable[ConfigWarning]) -> list[str]:
-    """A line for each warning, and one for all the settings that are ignored without harm."""
+    """Return a line for each warning, and one for all the settings that are ignored without harm."""
     lines: list[str] = []
     harmless: list[str] = []
     for warning in warnings:
@@ -66,7 +66,8 @@ def sum_up(warnings: Iterable[ConfigWarning]) -> list[str]:
 
 
 class ConfigError(ValueError):
-    """All that is wrong, together: nobody should mend a file one error at a time. `code` is what a client is told."""
+    """All problems of a configuration together: nobody should mend a file one error at a time. `code` is what a client
+    is told."""
 
     def __init__(self, problems: Iterable[Problem], code: ErrorCode = ErrorCode.INVALID_CONFIG) -> None:
         self.problems = tuple(problems)
@@ -75,14 +76,14 @@ class ConfigError(ValueError):
 
 
 def shown(setting: Setting[object] | None, text: str) -> str:
-    """`text` as it may be shown: never a secret, nor what may be one because nobody knows the setting."""
+    """Return `text` as it may be shown: never a secret, nor what may be one because nobody knows the setting."""
     if setting is None or setting.is_sensitive:
         return HIDDEN
     return text if len(text) <= _GIVEN_MAX else f"{text[:_GIVEN_MAX]}..."
 
 
 def missing(setting: Setting[object], name: str, text: str, reason: str) -> Problem:
-    """`name` asks for what is not there: `reason` is the setting's own."""
+    """Return the problem of a setting that asks for what is not there; `reason` is the setting's own."""
     return Problem(name, reason, shown(setting, text))
 
 

@@ -37,7 +37,7 @@ class Property:
 
 
 def read_properties(text: str) -> Iterator[Property | MalformedProperty]:
-    """Every entry in the order of the file, repeated keys included; the last of them counts."""
+    """Yield every entry in the order of the file, repeated keys included; the last of them counts."""
     for number, line in _logical_lines(text):
         key_end = _match_end(_KEY_END, line, 0)
         value_start = _match_end(_SEPARATOR, line, key_end)
@@ -48,7 +48,7 @@ def read_properties(text: str) -> Iterator[Property | MalformedProperty]:
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """The entries of a file that must be well formed; ValueError names the line that is not."""
+    """Return the entries of a file that must be well formed; ValueError names the line that is not."""
     entries: dict[str, str] = {}
     for entry in read_properties(text):
         if isinstance(entry, MalformedProperty):
@@ -58,7 +58,7 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def format_properties(entries: Mapping[str, str]) -> str:
-    """Text that `parse_properties`, and Java, reads back as the same entries."""
+    """Return text that `parse_properties`, and Java, reads back as the same entries."""
     return "".join(f"{_escape(key, '=: #!')}={_escape_value(value)}\n" for key, value in entries.items())
 
 
@@ -66,7 +66,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     begun, gathered = 0, ""
     for number, natural in enumerate(_NATURAL_LINE_END.split(text), 1):
         line = natural.lstrip(_BLANKS)
-        # A backslash alone on a line has begun nothing: what follows it may still be a comment.
+        # A line with nothing but a backslash begins no entry: the next line may still be a comment.
         if not gathered and (not line or line[0] in "#!"):
             continue
         begun = begun if gathered else number
@@ -95,7 +95,7 @@ def _unescape(text: str) -> str:
 
 
 def _join_surrogates(text: str) -> str:
-    """A character beyond the first plane is written as two escapes, the halves of its UTF-16 form."""
+    """Join the halves of UTF-16: a character beyond the first plane is written as two escapes."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 

@@ -14,7 +14,7 @@ Rule = Callable[[Values], Iterator[Problem]]
 def run_rules(rules: tuple[Rule, ...], values: Values) -> list[Problem]:
     problems: list[Problem] = []
     for rule in rules:
-        # A rule about a value that was refused by itself already has nothing to say.
+        # A rule about a value that was already refused by itself is skipped.
         try:
             problems.extend(rule(values))
         except Unresolved:

@@ -16,8 +16,8 @@ V = TypeVar("V")
 
 
 class Scope(Enum):
-    """Where a setting may be changed while the cluster runs. Each may also stand in server.properties, except those
-    of topics, groups and client metrics."""
+    """The extent to which a setting may be changed while the cluster runs. Each may also stand in server.properties,
+    except those of topics, groups and client metrics."""
 
     READ_ONLY = "read-only"
     PER_BROKER = "per-broker"
@@ -28,11 +28,11 @@ class Scope(Enum):
 
 
 class Support(Enum):
-    """What becomes of a setting that somebody sets."""
+    """The way in which the node treats a setting that somebody sets."""
 
     # The node acts on it.
     HONOURED = "honoured"
-    # Ignored, without anybody missing anything; the node lists those that are set when it starts.
+    # The node ignores it, which costs nobody anything, and lists those that are set when it starts.
     HARMLESS = "harmless"
     # It asks for protection or behaviour that is not there: the node does not start, and says what is missing.
     REFUSED = "refused"
@@ -45,7 +45,7 @@ class Importance(Enum):
 
 
 class InvalidValue(ValueError):
-    """The text is no value of the setting; the message says why."""
+    """The error for text that is no value of the setting; the message says why."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -96,17 +96,17 @@ class Setting(Generic[V]):
         return Support.HARMLESS if self.harmless else Support.HONOURED
 
     def refusal(self, value: V) -> str:
-        """Why `value` is refused, whatever its form; "" where it is not, because it asks for nothing."""
+        """Say why `value` is refused, whatever its form; "" where it is not, because it asks for nothing."""
         is_off = value == self.default or value is None or self.format(value) == ""
         return "" if is_off else self.refused.removesuffix(".")
 
     @property
     def valid(self) -> str:
-        """What is valid, in words that complete "valid: ..."."""
+        """The words that complete "valid: ..." in an error and in the reference."""
         return (self.validator.valid if self.validator else "{kind}").replace("{kind}", self.kind.label)
 
     def parse(self, text: str) -> V:
-        """The value of `text`; InvalidValue says what is wrong."""
+        """Return the value of `text`; InvalidValue says what is wrong."""
         try:
             value = self.kind.parse(text)
         except ValueError as error:
@@ -120,7 +120,7 @@ class Setting(Generic[V]):
             raise InvalidValue(complaint)
 
     def format(self, value: V) -> str | None:
-        """The text of `value`, secrets included: for storing, never for showing."""
+        """Return the text of `value`, secrets included: for storing, never for showing."""
         return None if value is None else self.kind.format(value)
 
     def __repr__(self) -> str:
@@ -128,7 +128,7 @@ class Setting(Generic[V]):
 
 
 class Facts(TypedDict, total=False):
-    """What a declaration may add to name, type, default and doc; the fields of `Setting`."""
+    """The arguments that a declaration may add to name, type, default and doc; the fields of `Setting`."""
 
     validator: Validator[Any]
     importance: Importance
@@ -149,10 +149,10 @@ def setting(name: str, kind: Kind[V], default: V, doc: str, **facts: Unpack[Fact
 
 
 def optional(name: str, kind: Kind[V], doc: str, **facts: Unpack[Facts]) -> Setting[V | None]:
-    """A setting that has no value unless one is set."""
+    """Declare a setting that has no value unless one is set."""
     return Setting[V | None](name, kind, None, doc, **facts)
 
 
 def required(name: str, kind: Kind[V], doc: str, **facts: Unpack[Facts]) -> Setting[V]:
-    """A setting without which no node starts: a config that lacks it is never built, so None is never seen."""
+    """Declare a setting without which no node starts: a config that lacks it is never built, so None is never seen."""
     return Setting(name, kind, cast(V, None), doc, required=True, **facts)

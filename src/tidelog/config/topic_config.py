@@ -15,7 +15,7 @@ UNLIMITED = -1
 
 @dataclass(slots=True)
 class TopicConfig:
-    """Those that are honoured, named as the settings are, dots turned to underscores."""
+    """The settings of one topic that are honoured, named as the settings are, dots turned to underscores."""
 
     segment_bytes: int
     segment_ms: int
@@ -54,17 +54,17 @@ class TopicConfig:
 
     @property
     def segment_bytes_max(self) -> int:
-        """What a segment is really cut at."""
+        """The size at which a segment really rolls: tests may set one that is smaller than Kafka allows."""
         return self.segment_bytes if self.internal_segment_bytes is None else self.internal_segment_bytes
 
     @property
     def segment_ms_max(self) -> int:
-        """A compacted topic cannot keep a segment open beyond the lag it promises."""
+        """The age at which a segment rolls. A compacted topic cannot keep a segment open beyond the lag it promises."""
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compacts else self.segment_ms
 
 
 def resolve_topic_config(overrides: Mapping[str, str], layers: Layers) -> TopicConfig:
-    """The overrides of a topic over what its broker says. Their text must be valid."""
+    """Return the configuration of a topic: its overrides, whose text must be valid, over what its broker says."""
 
     def read(setting: Setting[V]) -> V:
         return resolve_override(setting, overrides, ConfigSource.DYNAMIC_TOPIC_CONFIG, layers).value

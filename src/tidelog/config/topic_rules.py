@@ -19,8 +19,9 @@ def compaction_lags_do_not_cross(config: TopicConfig, prefix: str = "") -> Itera
 
 
 def remote_data_is_not_forgotten(stored: Mapping[str, str], altered: Mapping[str, str]) -> Iterator[Problem]:
-    """A topic that came with tiered storage on (Apache Kafka wrote its files) has segments in a store that cannot be
-    reached from here. What says so must stay until whoever can reach the store turns it off."""
+    """Yield a problem where tiered storage is turned off. A topic that came with it on (Apache Kafka wrote its files)
+    has segments in a store that cannot be reached from here, and the setting that says so must stay until whoever can
+    reach the store turns it off."""
     name = topic.REMOTE_STORAGE_ENABLE.name
     if stored.get(name) == "true" and altered.get(name) != "true":
         yield Problem(

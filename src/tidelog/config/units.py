@@ -19,7 +19,8 @@ _MS_A_UNIT = {"ms": 1, "millis": 1, "seconds": SECOND_MS, "secs": SECOND_MS, "mi
 
 
 def humanize(name: str, number: float) -> str:
-    """What `number` means in the setting `name`, whose last word is its unit: "7 days"; "" where digits say it."""
+    """Return what `number` means in the setting `name`, whose last word is its unit: "7 days"; "" where the digits say
+    it."""
     if number in (INT_MAX, LONG_MAX):
         return "no limit"
     words = name.split(".")

@@ -44,7 +44,7 @@ def one_of_ignoring_case(*choices: str) -> Validator[str]:
 
 
 def matches(pattern: str, words: str) -> Validator[str]:
-    """`words` complete the sentence "valid: ..."."""
+    """Return a validator by a pattern; `words` complete the sentence "valid: ..."."""
     compiled = re.compile(pattern)
     return Validator(words, lambda value: "" if compiled.fullmatch(value) else "not of that form")
 
@@ -53,7 +53,7 @@ NON_EMPTY: Validator[str] = Validator("text that is not empty", lambda value: ""
 
 
 def entries(*, empty: bool) -> Validator[tuple[str, ...]]:
-    """A list of anything. That a list is not to repeat itself needs no check: repetitions are dropped as it is read."""
+    """Return a validator for a list of anything. Repetitions need no check: they are dropped when the list is read."""
     return Validator("a list" + ("" if empty else ", not empty"), lambda values: _blank(values, empty))
 
 

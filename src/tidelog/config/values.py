@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 
 class Unresolved(Exception):
-    """The setting has no value, because the one given was refused."""
+    """The error for a setting that has no value, because the one given was refused."""
 
 
 class Values:
@@ -32,12 +32,12 @@ class Values:
         return value
 
     def is_set(self, setting: Setting[Any]) -> bool:
-        """Whether anybody set it, to its default or to anything else."""
+        """Tell whether anybody set it, to its default or to anything else."""
         return self.layers.find(setting.name) is not None
 
 
 def resolve_values(settings: Mapping[str, Setting[Any]], layers: Layers) -> Values:
-    """Every value of text that is known to be valid."""
+    """Return the value of every setting. The text in the layers must be valid."""
     values = {name: setting.default for name, setting in settings.items()}
     for layer in (layers.static, layers.cluster, layers.broker):  # few settings are set, and few of them twice
         for name in layer:

@@ -27,7 +27,7 @@ def activate(state: ControllerState, bootstrap: Sequence[MetadataRecord], now_ms
     first = _first_records(state, bootstrap)
     if bootstrap_metadata_version(bootstrap) < TRANSACTIONS_FROM:
         return Result(first, None)
-    # The transaction holds them together, however many batches they become.
+    # The transaction makes the records take effect together, however many batches they become.
     begin, end = BeginTransactionRecord(name="Bootstrap records"), EndTransactionRecord()
     return Result([*abort, (begin, 0), *first, (end, 0)], None, is_atomic=False)
 

@@ -1,7 +1,7 @@
 """The records of changed settings. A null value takes a setting back.
 
-With eligible leader replicas, whoever left an ISR counted against the min ISR of that time; under another one the
-promise no longer holds, so a new min.insync.replicas makes the cluster forget them.
+A replica became an eligible leader by the min ISR of the time at which it left the ISR. Under another one it need not
+hold everything committed, so a new min.insync.replicas makes the cluster forget its eligible leader replicas.
 """
 
 from collections.abc import Mapping

@@ -26,7 +26,7 @@ from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.protocol.messages.create_topics import CreatableTopic
 
 VALUE_LENGTH_MAX = 32767
-SETTINGS_MAX = 1_000  # of one resource in one request: twice as many as Kafka knows of all kinds
+SETTINGS_MAX = 1_000  # of one resource in one request: twice as many as Kafka has for all kinds of resources
 CORDONED_LOG_DIRS = log.CORDONED_LOG_DIRS.name
 INTERVAL_MS = "interval.ms"  # of a subscription to client metrics
 _ALTERABLE = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.CLIENT_METRICS, ResourceType.GROUP)
@@ -36,7 +36,8 @@ Changes = Mapping[str, str | None]
 
 
 def find_resource(type_number: int, name: str) -> ConfigResource:
-    """ApiError for a kind that has no settings here, or a name that no such resource can have."""
+    """Return the resource. Raises ApiError for a kind that has no settings here, or a name that no such resource can
+    have."""
     if type_number not in _ALTERABLE:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"resources of type {type_number} have no settings to alter here")
     resource = ConfigResource(ResourceType(type_number), name)
@@ -55,15 +56,16 @@ def _check_broker_name(name: str) -> None:
 
 
 def check_settings_count(count: int) -> None:
-    """ApiError where a resource is given more settings than any has: each of them would be looked at, compared with
-    all known names and told of, in one turn of the loop."""
+    """Raise ApiError where a resource is given more settings than any has: each of them would be looked at, compared
+    with all known names and told of, in one turn of the loop."""
     if count > SETTINGS_MAX:
         text = f"{count} settings for one resource; no resource has more than {SETTINGS_MAX}"
         raise ApiError(ErrorCode.INVALID_CONFIG, text)
 
 
 def check_exists(state: ControllerState, resource: ConfigResource) -> None:
-    """Groups and client metrics come to be by their settings."""
+    """Raise ApiError for a topic or broker that does not exist. Groups and client metrics come to be by their
+    settings."""
     if resource.type is ResourceType.TOPIC and resource.name not in state.metadata.topics.by_name:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {resource.name}")
     if resource.type is ResourceType.BROKER and resource != ALL_BROKERS and not _is_node(state, int(resource.name)):
@@ -79,7 +81,7 @@ def _is_node(state: ControllerState, node_id: int) -> bool:
 def alter(
     state: ControllerState, resource: ConfigResource, current: Overrides, alterations: Iterable[Alteration]
 ) -> Overrides:
-    """The overrides afterwards. ConfigError when a setting, or all of them together, will not do."""
+    """Return the overrides afterwards. Raises ConfigError when a setting, or all of them together, will not do."""
     stored = state.overrides(resource)
     match resource.type:
         case ResourceType.TOPIC:
@@ -93,7 +95,8 @@ def alter(
 
 
 def _alter_client_metrics(current: Overrides, alterations: Iterable[Alteration]) -> Overrides:
-    """Kafka calls an unknown name or an interval out of range a malformed request here, and nowhere else."""
+    """Alter a subscription to client metrics. Kafka calls an unknown name or an interval out of range a malformed
+    request here, and nowhere else."""
     try:
         return alter_client_metrics(current, alterations)
     except ConfigError as error:
@@ -116,7 +119,7 @@ def _is_out_of_range(name: str, given: str | None) -> bool:
 
 
 def check_changes(state: ControllerState, resource: ConfigResource, changes: Changes, *, is_forwarded: bool) -> None:
-    """The rules that depend on the cluster's features, and on who asks."""
+    """Check the rules that depend on the cluster's features, and on who asks."""
     for name, value in changes.items():
         if value is not None and len(value) > VALUE_LENGTH_MAX:
             raise ApiError(ErrorCode.INVALID_CONFIG, f"{name}: longer than {VALUE_LENGTH_MAX} characters")
@@ -126,7 +129,8 @@ def check_changes(state: ControllerState, resource: ConfigResource, changes: Cha
 
 
 def _check_min_isr(state: ControllerState, resource: ConfigResource, changes: Changes) -> None:
-    """Eligible leaders are counted by the controller, so all brokers must have the same min ISR, and always one."""
+    """Raise ApiError for a min ISR of one broker, or for its removal, with eligible leaders: the controller counts
+    them, so all brokers must have the same min ISR, and always one."""
     if not state.elr_enabled or MIN_INSYNC_REPLICAS not in changes:
         return
     if resource != ALL_BROKERS:
@@ -146,7 +150,7 @@ def _check_cordoned(state: ControllerState, resource: ConfigResource, changes: C
         raise ApiError(
             ErrorCode.INVALID_CONFIG, f"{CORDONED_LOG_DIRS}: needs metadata.version {CORDONED_LOG_DIRS_FROM} or higher"
         )
-    # Paths are the broker's to judge. Straight at the controller, entries can only be taken away.
+    # Only the broker can judge paths. A request that comes straight to the controller can only take entries away.
     before = _entries(state.overrides(resource).get(CORDONED_LOG_DIRS))
     if not is_forwarded and any(each not in before for each in _entries(changes[CORDONED_LOG_DIRS])):
         raise ApiError(ErrorCode.INVALID_CONFIG, f"{CORDONED_LOG_DIRS}: ask the broker itself to add a directory")
@@ -157,7 +161,8 @@ def _entries(text: str | None) -> list[str]:
 
 
 def settings_of_new_topic(state: ControllerState, topic: CreatableTopic) -> Overrides:
-    """What a topic is created with. A setting that is there twice has its last value, as in Kafka."""
+    """Return the settings that a topic is created with. A setting that is there twice has its last value, as in
+    Kafka."""
     check_settings_count(len(topic.configs))
     given = {config.name: config.value for config in topic.configs}
     nulls = [name for name, value in given.items() if value is None]

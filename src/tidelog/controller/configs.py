@@ -77,7 +77,8 @@ def _whole_changes(state: ControllerState, resource: ConfigResource, asked: whol
 
 
 def _worth_writing(resource: ConfigResource, before: Any, changes: Changes) -> Changes:
-    """A broker reads key files again when they are set to the path they had: its settings are always written."""
+    """Return the changes that differ from what is set. Those of a broker are always written: a broker reads key files
+    again when they are set to the path they had."""
     if resource.type is ResourceType.BROKER:
         return changes
     return {name: value for name, value in changes.items() if before.get(name) != value}

@@ -59,9 +59,9 @@ class Controller:
         quorum_node_ids: Sequence[int] = (),
         shortage: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`config` is the node's own, without dynamic layers: those come from the metadata. `end_offset` tells which
-        offset the next record will get; `shortage`, why the log has room for the most necessary only, if so.
-        """
+        """`config` is the node's own, without dynamic layers: those come from the metadata. `end_offset` returns the
+        offset that the next record will get; `shortage`, why the log has room for the most necessary records only, if
+        so."""
         self._shortage = shortage
         self._state = ControllerState(config, entropy, cluster_id, end_offset)
         self._state.kraft_version = kraft_version
@@ -70,29 +70,30 @@ class Controller:
 
     @property
     def metadata(self) -> MetadataView:
-        """As of the last replayed record, committed or not."""
+        """The metadata as of the last replayed record, committed or not."""
         return self._state.metadata
 
     def activate(self, bootstrap: Sequence[MetadataRecord], now_ms: int) -> Result:
-        """The first records of an active controller; `bootstrap` is used when the log has none."""
+        """Return the first records of an active controller; `bootstrap` is used when the log has none."""
         return activate(self._state, bootstrap, now_ms)
 
     def replay(self, message: Any) -> None:
-        """One record. A record that does not fit is a bug, or a damaged log: MetadataError, and this node stops."""
+        """Take over one record. One that does not fit is a bug, or a damaged log: MetadataError, and this node
+        stops."""
         following.replay(self._state, message)
 
     @property
     def deadline(self) -> int | None:
-        """When `step` has something to do: a broker's session ends."""
+        """The time at which `step` has something to do, because a broker's session ends."""
         return self._state.sessions.deadline
 
     def step(self, now_ms: int, _wall_ms: int = 0) -> Steps:
-        """Fences one broker that was silent too long. Its result has no response; look at `deadline` again after it."""
+        """Fence one broker that was silent too long. The result has no response; look at `deadline` again after it."""
         return fence_expired(self._state, now_ms)
 
     def hear(self, request: Any) -> Callable[[int], None] | None:
-        """A request has arrived, and waits. For a heartbeat: what to call, with the time, when it is answered;
-        its sender is not silent before."""
+        """Take note of a request that has arrived, and waits. For a heartbeat, return what to call, with the time, when
+        it is answered; until then its sender does not count as silent."""
         message = request.message if isinstance(request, ControllerRequest) else request
         if not isinstance(message, BrokerHeartbeatRequest):
             return None
@@ -143,8 +144,7 @@ class Controller:
                 raise TypeError(f"{type(message).__name__} is no request to a controller")
 
     def validate_state(self) -> None:
-        """AssertionError when what the controller keeps does not follow from the metadata, or the metadata is out of
-        order. Walks over everything: for tests and simulations.
-        """
+        """Raise AssertionError when what the controller keeps does not follow from the metadata, or the metadata is out
+        of order. Walks over everything: for tests and simulations."""
         found = list(violations(self._state))
         assert not found, "\n".join(found)

@@ -19,22 +19,22 @@ from tidelog.model.lazy_dataclass import dataclass
 
 @dataclass(slots=True, frozen=True)
 class BrokerChange:
-    """What is about to happen to one broker; at most one of the first three is a broker."""
+    """The change that is about to happen to one broker; at most one of the first three fields names a broker."""
 
-    # Leaves every ISR and leads nothing.
+    # The broker that leaves every ISR and leads nothing.
     leaving: int = NO_LEADER
-    # The same, and it may have lost records: not even eligible any more.
+    # The broker that leaves every ISR and may have lost records: it is not even eligible any more.
     lost: int = NO_LEADER
-    # May lead from now on, though the metadata has it fenced.
+    # The broker that may lead from now on, though the metadata has it fenced.
     arriving: int = NO_LEADER
-    # Of the broker that arrives: what it says has failed since.
+    # The directories that the arriving broker reports as failed.
     offline_directories: tuple[Uuid, ...] = ()
 
 
 def elect(
     state: ControllerState, partitions: Iterable[TopicIdPartition], change: BrokerChange, records: list[Record]
 ) -> Slices[None]:
-    """Appends to `records` what becomes of `partitions`. Those of one topic should stand together."""
+    """Append to `records` the changes of `partitions`. Those of one topic should stand together."""
     version = record_version(PartitionChangeRecord, state.metadata.metadata_version)
     topic_id, rules = None, None
     for count, spot in enumerate(partitions, start=1):

@@ -36,7 +36,7 @@ from tidelog.protocol.messages.update_features import (
 # The metadata.versions that brought records, or fields, that the one before could not read.
 RECORDS_CHANGED_AT = (8, 11, 13, 14, 15, 17, 23, 30)
 _NOT_SUPPORTED = VersionRange(0, 0)
-UPDATES_MAX = 1_000  # in one request: all or none of them, so they are one step; Kafka knows a handful of features
+UPDATES_MAX = 1_000  # in one request, which is one step, because all updates are made or none; Kafka has few features
 
 
 class UpgradeType(IntEnum):
@@ -58,7 +58,7 @@ def update_features(state: ControllerState, request: UpdateFeaturesRequest) -> R
         message = f"no feature was updated: {len(request.feature_updates)} were asked for, {UPDATES_MAX} are the most"
         code = ErrorCode.INVALID_REQUEST
         return Result([], UpdateFeaturesResponse(throttle_time_ms=0, error_code=code, error_message=message))
-    # Of a feature that is there twice the last counts, as in Kafka.
+    # Where a feature is there twice the last update counts, as in Kafka.
     asked = {update.feature: update for update in request.feature_updates}
     levels = {**dict(state.metadata.features.items()), **{name: each.max_version_level for name, each in asked.items()}}
     records: list[Record] = []
@@ -106,7 +106,7 @@ def _update(state: ControllerState, update: _Update, levels: Mapping[str, int]) 
 
 
 def _unsupported(state: ControllerState, name: str, level: int) -> Iterator[str]:
-    """Why not every node can work with it."""
+    """Yield the reasons why not every node can work with this level."""
     if level not in SERVED.get(name, _NOT_SUPPORTED):
         yield f"this release of Tidelog does not serve it ({_range(SERVED.get(name, _NOT_SUPPORTED))})"
     for broker_id in sorted(state.metadata.brokers):
@@ -130,9 +130,8 @@ def _range(supported: VersionRange) -> str:
 
 
 def _kraft_version_records(update: _Update) -> list[Record]:
-    """The quorum settles kraft.version in records of its own. To confirm it a record is written all the same, so that
-    the answer waits until this controller is known to lead.
-    """
+    """Return the records for a confirmation of kraft.version, which the quorum settles in records of its own. A record
+    is written all the same, so that the answer waits until this controller is known to lead."""
     if update.level != update.current:
         raise _refusal(KRAFT_VERSION, update.level, "a running quorum keeps the kraft.version it was formatted with")
     return [(NoOpRecord(), 0)] if update.kind is UpgradeType.UPGRADE else []
@@ -147,7 +146,8 @@ def _check_downgrade(update: _Update) -> None:
 
 
 def elr_safety_records(state: ControllerState) -> list[Record]:
-    """What must hold before eligible leaders are counted: one min ISR for all brokers, and none of a broker's own."""
+    """Return the records without which eligible leaders may not be counted: one min ISR for all brokers, and none of a
+    broker's own."""
     records: list[Record] = []
     if MIN_INSYNC_REPLICAS not in state.overrides(ALL_BROKERS):
         value = state.file_config.get(replication.MIN_INSYNC_REPLICAS)

@@ -1,4 +1,4 @@
-"""Brokers that come, go, and lose directories: the records that each of it takes.
+"""Brokers that come, go, and lose directories: the records for each of these events.
 
 Order matters, because the records of a large broker may be appended in several batches and the controller may die in
 between. Partitions leave a broker before it is fenced or registered anew, so that whoever takes over sees the broker
@@ -26,7 +26,8 @@ def fence(state: ControllerState, broker: Broker, records: list[Record]) -> Slic
 
 
 def unfence(state: ControllerState, broker: Broker, offline: tuple[Uuid, ...], records: list[Record]) -> Slices[None]:
-    """And have it lead what waits for it. `offline` are directories it reports as failed in the same breath."""
+    """Unfence the broker, and have it lead what waits for it. `offline` are directories that it reports as failed in
+    the same request."""
     records.append((_change(broker, fenced=_UNFENCE), _V_FENCED))
     arrival = BrokerChange(arriving=broker.id, offline_directories=offline)
     yield from elect(state, state.indexes.led_by.partitions(NO_LEADER), arrival, records)
@@ -39,9 +40,8 @@ def begin_shutdown(state: ControllerState, broker: Broker, records: list[Record]
 
 
 def clean_up_after(state: ControllerState, broker_id: int, is_clean: bool, records: list[Record]) -> Slices[None]:
-    """An incarnation has ended. If it was not by a clean shutdown, what it had not flushed may be gone: with ELR it
-    is then neither in sync nor eligible until it has caught up.
-    """
+    """Take an incarnation of a broker that has ended out of its ISRs. If it was not by a clean shutdown, what it had
+    not flushed may be gone: with ELR it is then neither in sync nor eligible until it has caught up."""
     in_isr = state.indexes.in_isr.partitions(broker_id)
     if is_clean or not state.elr_enabled:
         yield from elect(state, in_isr, BrokerChange(leaving=broker_id), records)
@@ -60,7 +60,8 @@ def unregister(state: ControllerState, broker: Broker, records: list[Record]) ->
 def take_directories_offline(
     state: ControllerState, broker: Broker, offline: tuple[Uuid, ...], records: list[Record], *, has_left: bool
 ) -> Slices[None]:
-    """`offline` are directories that were online until now. `has_left`: the broker left its ISRs in this request."""
+    """Take `offline`, directories that were online until now, out of the registration, and their replicas out of the
+    ISRs. With `has_left` the broker left its ISRs in this request already."""
     for directory in () if has_left else offline:
         partitions = state.indexes.in_directory.partitions(directory)
         yield from elect(state, partitions, BrokerChange(leaving=broker.id), records)

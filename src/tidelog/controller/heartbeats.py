@@ -83,7 +83,7 @@ def _next_standing(
 
 
 def _lowest_active_offset(state: ControllerState) -> float:
-    """How far all brokers that serve have read the metadata."""
+    """The offset up to which all brokers that serve have read the metadata."""
     sessions = (
         state.sessions.get(broker.id, broker.epoch) for broker in state.metadata.brokers.values() if broker.is_active
     )
@@ -119,7 +119,7 @@ def _newly_offline(state: ControllerState, broker: Broker, request: BrokerHeartb
 def _follow_directories(
     state: ControllerState, broker: Broker, request: BrokerHeartbeatRequest, records: list[Record]
 ) -> None:
-    # Null until the broker has caught up: it does not know yet.
+    # Null until the broker has caught up: before that it does not know its own settings.
     is_supported = state.metadata.metadata_version >= CORDONED_LOG_DIRS_FROM
     if is_supported and request.cordoned_log_dirs is not None:
         cordon(broker, [Uuid(each) for each in request.cordoned_log_dirs], records)
@@ -137,15 +137,15 @@ def _update_session(
     if after in _FENCED:
         session.shutdown_offset = NEVER
     elif after is Standing.CONTROLLED_SHUTDOWN and not session.is_shutting_down:
-        # Whoever has read this far knows the new leaders.
+        # A broker that has read up to this offset knows the new leaders.
         session.shutdown_offset = state.end_offset() + record_count - 1
     if after is Standing.SHUTDOWN_NOW:
-        # It will not be heard of again, and when it is back it need not wait for its own ghost.
+        # The broker will not be heard of again, and when it is back it need not wait until its old session ends.
         state.sessions.end(broker.id)
 
 
 def fence_expired(state: ControllerState, now_ms: int) -> Steps:
-    """Fences at most one broker: the next one's partitions are to be led by what is left after this."""
+    """Fence at most one broker: the next one's partitions are to be led by what is left after this."""
     broker_id = state.sessions.next_expired(now_ms)
     records: list[Record] = []
     if broker_id is not None:

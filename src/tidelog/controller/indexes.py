@@ -20,8 +20,7 @@ _NO_DIRECTORIES = (MIGRATING_DIRECTORY, UNASSIGNED_DIRECTORY, LOST_DIRECTORY)
 
 class PartitionsBy(Generic[K]):
     """Sets of partitions, each under a key. The partitions of a topic are the bits of one number: an eighth of a byte
-    each, and in order without sorting.
-    """
+    each, and in order without sorting."""
 
     __slots__ = ("_masks",)
 
@@ -51,7 +50,8 @@ class PartitionsBy(Generic[K]):
         return key in self._masks
 
     def partitions(self, key: K) -> Iterator[TopicIdPartition]:
-        """Topics in the order in which they came, partitions in theirs. As of this moment, whatever changes later."""
+        """Return the partitions under a key as they are now, whatever changes later: topics in the order in which they
+        came, partitions in theirs."""
         topics = tuple(self._masks.get(key, {}).items())
         return (TopicIdPartition(topic_id, partition) for topic_id, mask in topics for partition in _bits(mask))
 
@@ -68,7 +68,7 @@ class PartitionsBy(Generic[K]):
 
 
 def _bits(mask: int) -> Iterator[int]:
-    # Byte by byte: taking the lowest bit off the whole number would cost its length for each bit.
+    # Byte by byte: taking the lowest bit off the whole number would take time in its length for each bit.
     for position, byte in enumerate(mask.to_bytes((mask.bit_length() + 7) // 8, "little")):
         while byte:
             lowest = byte & -byte
@@ -85,7 +85,7 @@ class Indexes:
         # NO_LEADER is a key like any other: the partitions that wait for a leader.
         self.led_by: PartitionsBy[int] = PartitionsBy()
         self.in_directory: PartitionsBy[Uuid] = PartitionsBy()
-        # By what colliding names have in common. More than one only where older releases let it happen.
+        # Names by `collision_key`. There is more than one under a key only where older releases let it happen.
         self.colliding: dict[str, dict[str, None]] = {}
 
     @classmethod

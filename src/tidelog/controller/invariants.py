@@ -46,7 +46,7 @@ def _violations_of_led(state: ControllerState, partition: Partition) -> Iterator
 
 
 def epochs_went_back(before: Partition, after: Partition) -> str | None:
-    """Why `after` cannot have come after `before`."""
+    """Say why `after` cannot have come after `before`; None where it can."""
     if after.leader_epoch < before.leader_epoch or after.partition_epoch < before.partition_epoch:
         return "an epoch went back"
     if after != before and after.partition_epoch == before.partition_epoch:

@@ -13,7 +13,7 @@ from tidelog.metadata.records.topics import PartitionRecord
 from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.model.ids import Uuid
 
-# As Kafka refuses more in one request: all of it is one atomic batch.
+# The most in one request, as in Kafka: all of it is one atomic batch.
 PARTITIONS_MAX = 10_000
 
 
@@ -27,7 +27,7 @@ class _Assignment(NamedTuple):
 
 
 class NewPartitions:
-    """Makes the partition records of one topic."""
+    """The maker of the partition records of one topic."""
 
     __slots__ = ("_assignments", "_state", "_topic_id", "_version")
 
@@ -35,7 +35,7 @@ class NewPartitions:
         self._state = state
         self._topic_id = topic_id
         self._version = record_version(PartitionRecord, state.metadata.metadata_version)
-        # By replicas: there are far fewer such lists than partitions, so records share them. Nobody writes to a record.
+        # By replicas: there are far fewer such lists than partitions, so records share them. Records are never changed.
         self._assignments: dict[tuple[int, ...], _Assignment] = {}
 
     def place(self, first: int, count: int, replication_factor: int) -> Slices[list[Record]]:
@@ -51,7 +51,8 @@ class NewPartitions:
     def assign(
         self, assignments: Iterable[tuple[int, Sequence[int]]], replication_factor: int | None = None
     ) -> Slices[list[Record]]:
-        """Replicas as asked, all partitions with the same number of them."""
+        """Return the records of partitions with the replicas as asked; all partitions must have the same number of
+        replicas."""
         records: list[Record] = []
         for partition_id, replicas in assignments:
             self._check(replicas, replication_factor)
@@ -85,7 +86,7 @@ class NewPartitions:
         state = self._state
         isr = [each for each in replicas if state.is_active(each)]
         if not isr:
-            # The placement leads with an unfenced broker, so only somebody's own choice comes here.
+            # A placement begins with an unfenced broker, so this is an assignment that the request itself has chosen.
             raise _bad_assignment(f"all brokers of partition {partition_id} are fenced or shutting down")
         directories = [state.default_directory(each) for each in replicas] if state.directories_supported else []
         return _Assignment(replicas, isr, directories)

@@ -4,8 +4,8 @@
 
 Who may lead: a member of the ISR that is alive with its directory online; when the ISR is empty, one of the eligible
 leader replicas (ELR, KIP-966: they left the ISR while it was below min ISR, so they hold everything committed). Then,
-with ELR, the last leader known. Only if the topic allows it, anybody who lives: that election is unclean, it may lose
-records, the ISR is then that leader alone and it is marked as recovering.
+with ELR, the last leader known. Only if the topic allows it, any replica that lives: that election is unclean, it may
+lose records, the ISR is then that leader alone and it is marked as recovering.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,13 +25,13 @@ class Election(Enum):
     ONLINE = "online"
     # The first replica, if it may lead.
     PREFERRED = "preferred"
-    # As ONLINE, but rather a leader that misses records than none.
+    # What ONLINE does, but rather a leader that misses records than none.
     UNCLEAN = "unclean"
 
 
 @dataclass(slots=True, frozen=True)
 class ElectionRules:
-    """What holds for a partition because of its topic and its cluster."""
+    """The rules that hold for a partition because of its topic and its cluster."""
 
     min_isr: int
     elr_enabled: bool
@@ -65,7 +65,8 @@ def change_partition(
     unclean_shutdown: Sequence[int] = (),
     directory: tuple[int, Uuid] | None = None,
 ) -> PartitionChangeRecord | None:
-    """The record that brings `partition` to what is asked and to what follows from it; None when nothing changes."""
+    """Return the record that brings `partition` to what is asked and to what follows from it; None when nothing
+    changes."""
     targets = _Targets(
         isr=partition.isr if isr is None else tuple(isr),
         elr=partition.elr,
@@ -90,7 +91,7 @@ def change_partition(
 
 
 def _complete_reassignment(targets: _Targets) -> None:
-    """When every replica being added is in sync, those being removed go."""
+    """Remove the replicas that are to go, when every replica being added is in sync."""
     if not targets.adding and not targets.removing:
         return
     isr = tuple(each for each in targets.isr if each not in targets.removing)
@@ -103,7 +104,8 @@ def _complete_reassignment(targets: _Targets) -> None:
 
 
 def _find_eligible(targets: _Targets, partition: Partition, min_isr: int) -> None:
-    """Below min ISR nothing is committed, so whoever was in the ISR until then holds all there is."""
+    """Set the eligible leaders. Below min ISR nothing is committed, so whoever was in the ISR until then holds
+    everything that was."""
     if len(targets.isr) >= min_isr:
         targets.elr = ()
         return
@@ -155,7 +157,7 @@ def _set_replicas_in_sync(
     elr = () if is_unclean or not rules.elr_enabled else targets.elr
     if elr != partition.elr:
         record.eligible_leader_replicas = list(elr)
-    # Without ELR the last ISR stays on record though nobody of it lives: it says who may lead again.
+    # Without ELR the last ISR stays in the metadata though none of its members lives: it says who may lead again.
     if not is_unclean and (targets.isr or rules.elr_enabled) and targets.isr != partition.isr:
         record.isr = list(targets.isr)
     if rules.epoch_bump_on_shrink and record.leader == NO_LEADER_CHANGE and record.isr is not None:

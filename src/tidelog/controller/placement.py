@@ -41,7 +41,7 @@ class Placement:
         self._placed = 0
 
     def check(self, replication_factor: int) -> None:
-        """ApiError unless `place` can give out that many replicas."""
+        """Raise ApiError unless `place` can give out that many replicas."""
         if replication_factor <= 0:
             raise _impossible(replication_factor, "it must be at least 1")
         if not self._unfenced:
@@ -50,7 +50,7 @@ class Placement:
             raise _impossible(replication_factor, f"only {self._total} broker(s) can take replicas")
 
     def place(self, replication_factor: int) -> list[int]:
-        """The replicas of the next partition, the preferred leader first. `check` has passed."""
+        """Return the replicas of the next partition, the preferred leader first. `check` must have passed."""
         if self._placed and self._unfenced > 1 and self._placed % self._unfenced == 0:
             self._shuffle()
         if self._first_rack == len(self._racks):

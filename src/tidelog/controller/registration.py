@@ -33,7 +33,7 @@ def register_broker(state: ControllerState, request: BrokerRegistrationRequest, 
     records: list[Record] = []
     record = _registration(request, with_directories=state.directories_supported)
     if before is not None and before.incarnation_id == request.incarnation_id:
-        # It changes what it said of itself; it is still the same broker.
+        # The same incarnation registers again, with other facts about itself.
         record.broker_epoch, record.fenced = before.epoch, before.fenced
         record.in_controlled_shutdown = before.in_controlled_shutdown
     else:
@@ -41,7 +41,7 @@ def register_broker(state: ControllerState, request: BrokerRegistrationRequest, 
         yield from clean_up_after(state, request.broker_id, is_clean, records)
         state.sessions.end(request.broker_id)
         record.broker_epoch = state.end_offset() + len(records)
-    # Last: a controller that dies before it has everything else to do again.
+    # The last record: if the controller dies before it is written, the next registration does all of this again.
     records.append((record, record_version(RegisterBrokerRecord, state.metadata.metadata_version)))
     response = BrokerRegistrationResponse(
         throttle_time_ms=0, error_code=ErrorCode.NONE, broker_epoch=record.broker_epoch
@@ -66,9 +66,9 @@ def _check_identity(
 
 
 def _is_heard_of(state: ControllerState, broker: Broker, now_ms: int) -> bool:
-    """A new controller presumes that registered brokers live. Of the one with its own node id it knows better: that
-    was an earlier process on this node, which would otherwise have to sit out its own session after a crash.
-    """
+    """Tell whether the broker lives, as far as is known. A new controller presumes that registered brokers do. Of the
+    one with its own node id it knows better: that was an earlier process on this node, which would otherwise have to
+    sit out its own session after a crash."""
     session = state.sessions.get(broker.id, broker.epoch)
     if session is not None and session.is_presumed and broker.id == state.node_id:
         return False
@@ -91,7 +91,8 @@ def _check_directories(state: ControllerState, request: BrokerRegistrationReques
 
 
 def _check_features(state: ControllerState, request: BrokerRegistrationRequest) -> None:
-    """The broker must support what the cluster has finalized; of what it does not mention it supports level 0."""
+    """Check that the broker supports what the cluster has finalized; of a feature that it does not mention it supports
+    level 0."""
     if any(each.security_protocol not in _SECURITY_PROTOCOLS for each in request.listeners):
         raise _invalid("it has a listener of an unknown security protocol")
     finalized = {**dict(state.metadata.features.items()), KRAFT_VERSION: state.kraft_version}

@@ -34,13 +34,13 @@ class ControllerRequest:
     message: Any
     # The version it was sent in; None is the newest.
     api_version: int | None = None
-    # A broker looked at it first. Otherwise it came straight to the controller's own listener.
+    # Whether a broker has checked it and passed it on. Otherwise it came straight to the controller's own listener.
     is_forwarded: bool = True
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one item of a request. `NONE` with no message is success."""
+    """The outcome of one item of a request. `NONE` with no message is success."""
 
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None

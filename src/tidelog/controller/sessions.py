@@ -21,7 +21,7 @@ class Session:
     metadata_offset: int = NEVER
     # The offset that the others must have applied before this broker may go; NEVER when it is not about to.
     shutdown_offset: int = NEVER
-    # Nothing was heard yet: taken from the registration when this controller became active.
+    # The broker was not heard of yet: the session was made when this controller became active.
     is_presumed: bool = False
 
     @property
@@ -41,22 +41,22 @@ class Sessions:
         self._sessions[broker_id] = Session(epoch, now_ms, is_presumed=True)
 
     def touch(self, broker_id: int, epoch: int, now_ms: int) -> Session:
-        """A heartbeat came in. An older registration's session is not continued."""
+        """Note that a heartbeat came in; return the session. The session of an older registration is not continued."""
         session = self._sessions.pop(broker_id, None)
         if session is None or session.epoch != epoch:
             session = Session(epoch, now_ms)
         session.heard_at_ms = now_ms
         session.is_presumed = False
-        # To the end: sessions stand in the order in which they will run out.
+        # At the end, because sessions stand in the order in which they will run out.
         self._sessions[broker_id] = session
         return session
 
     def owe_answer(self, broker_id: int) -> None:
-        """A heartbeat has arrived, and waits for its turn."""
+        """Note that a heartbeat has arrived, and waits for its turn."""
         self._unanswered[broker_id] = self._unanswered.get(broker_id, 0) + 1
 
     def answered(self, broker_id: int, epoch: int, now_ms: int) -> None:
-        """Silence counts from here on."""
+        """Note that a heartbeat was answered: silence counts from here on."""
         self._unanswered[broker_id] -= 1
         if not self._unanswered[broker_id]:
             del self._unanswered[broker_id]
@@ -76,17 +76,17 @@ class Sessions:
 
     @property
     def deadline(self) -> int | None:
-        """When the next session runs out, unless its broker is heard of before."""
+        """The time at which the next session runs out, unless its broker is heard of before."""
         first = self._first()
         return None if first is None else self._ends_at_ms(self._sessions[first])
 
     def next_expired(self, now_ms: int) -> int | None:
-        """The broker whose session ran out longest ago."""
+        """Return the broker whose session ran out longest ago; None where none did."""
         first = self._first()
         return first if first is not None and self._ends_at_ms(self._sessions[first]) <= now_ms else None
 
     def _first(self) -> int | None:
-        """The broker whose session will run out first."""
+        """Return the broker whose session will run out first."""
         return next((broker_id for broker_id in self._sessions if broker_id not in self._unanswered), None)
 
     def _ends_at_ms(self, session: Session) -> int:

@@ -27,7 +27,7 @@ SETTINGS_THAT_MAKE_ROOM: Final = (
 
 
 def only_adds(message: Any) -> bool:
-    """Whether a request makes the metadata longer, and frees no room by what it asks for."""
+    """Tell whether a request makes the metadata longer, and frees no room by what it asks for."""
     match message:
         case CreateTopicsRequest() | CreatePartitionsRequest() | UpdateFeaturesRequest() | AllocateProducerIdsRequest():
             return True

@@ -31,7 +31,7 @@ class ControllerState:
         self.node_id = config.get(node.NODE_ID)
         self.indexes = Indexes()
         self.sessions = Sessions(config.get(node.BROKER_SESSION_TIMEOUT_MS))
-        # What the next record of a request will get.
+        # Returns the offset that the next record of a request will get.
         self.end_offset = end_offset
         # Settled by the quorum itself, not by records of the metadata.
         self.kraft_version = 0
@@ -49,7 +49,7 @@ class ControllerState:
 
     @property
     def file_config(self) -> BrokerConfig:
-        """The same without any dynamic layer."""
+        """This node's configuration without any dynamic layer."""
         return self._file_config
 
     def forget_config(self) -> None:
@@ -70,7 +70,7 @@ class ControllerState:
         return self.metadata.metadata_version >= DIRECTORIES_FROM
 
     def is_active(self, broker_id: int) -> bool:
-        """Registered, unfenced, and not about to shut down."""
+        """Tell whether the broker is registered, unfenced, and not about to shut down."""
         broker = self.metadata.brokers.get(broker_id)
         return broker is not None and broker.is_active
 
@@ -84,7 +84,8 @@ class ControllerState:
             )
 
     def usable_brokers(self) -> Iterator[UsableBroker]:
-        """Who may take new replicas. One that is stopped (fenced after its shutdown) may: it will be back."""
+        """Yield the brokers that may take new replicas. One that is stopped (fenced after its shutdown) may: it will be
+        back."""
         for broker_id in sorted(self.metadata.brokers):
             broker = self.metadata.brokers[broker_id]
             is_leaving = broker.in_controlled_shutdown and not broker.fenced
@@ -92,7 +93,7 @@ class ControllerState:
                 yield UsableBroker(broker.id, broker.rack, broker.fenced)
 
     def default_directory(self, broker_id: int) -> Uuid:
-        """Where a new replica lies until its broker says otherwise: with one directory there is no choice."""
+        """The directory of a new replica until its broker says otherwise: with one directory there is no choice."""
         broker = self.metadata.brokers.get(broker_id)
         if not self.directories_supported:
             return MIGRATING_DIRECTORY

@@ -13,7 +13,7 @@ from tidelog.protocol.messages.delete_topics import (
     DeleteTopicState,
 )
 
-# Before it, clients do not know TOPIC_DELETION_DISABLED.
+# The first version whose clients know TOPIC_DELETION_DISABLED.
 _FIRST_WITH_DISABLED = 3
 
 
@@ -42,7 +42,7 @@ def delete_topics(state: ControllerState, request: DeleteTopicsRequest, api_vers
 def _sort_out(
     asked: list[DeleteTopicState], malformed: list[DeletableTopicResult]
 ) -> Slices[tuple[dict[str, int], dict[Uuid, int]]]:
-    """How often each name and each id is asked for; what cannot be meant goes to `malformed`."""
+    """Count how often each name and each id is asked for; what has both or neither goes to `malformed`."""
     names: dict[str, int] = {}
     ids: dict[Uuid, int] = {}
     for each in asked:
@@ -84,7 +84,8 @@ def _find_names(
     ids: dict[Uuid, int],
     refused: list[DeletableTopicResult],
 ) -> Slices[dict[Uuid, str]]:
-    """A topic given by name and by id is deleted by neither, and taken out of `by_id`."""
+    """Return the topics that are given by name. One that is given by name and by id is deleted by neither, and taken
+    out of `by_id`."""
     found: dict[Uuid, str] = {}
     for name, times in names.items():
         topic = state.metadata.topics.by_name.get(name)

@@ -34,5 +34,5 @@ def _fault(name: str) -> str:
 
 
 def collision_key(name: str) -> str | None:
-    """What colliding names have in common; None for a name that can collide with no other."""
+    """Return what colliding names have in common; None for a name that can collide with no other."""
     return name.replace(".", "_") if "." in name or "_" in name else None

@@ -62,7 +62,7 @@ def create_topics(state: ControllerState, request: CreateTopicsRequest) -> Steps
 
 
 def _refusal(name: str, times: int) -> ApiError | None:
-    """What makes a name unfit for any request, before anything else is looked at."""
+    """Return why a name is unfit for any request, before anything else is looked at; None where it is not."""
     if times > 1:
         return ApiError(ErrorCode.INVALID_REQUEST, f"{name} is there {times} times in one request")
     if name == CLUSTER_METADATA_TOPIC:

@@ -26,7 +26,7 @@ def initial_feature_levels(
     *,
     dynamic_quorum: bool = False,
 ) -> dict[str, int]:
-    """The level of every feature in a new cluster: as chosen, or else the default of that metadata.version.
+    """Return the level of every feature in a new cluster: as chosen, or else the default of that metadata.version.
 
     kraft.version is among them and follows from the quorum: 1 with dynamic voters, 0 with static ones. ValueError says
     what can not be: an unknown feature or level, a missing dependency, a level that this release does not serve.
@@ -57,9 +57,8 @@ def _check_choice(name: str, level: int, levels: Mapping[str, int]) -> None:
 
 
 def bootstrap_records(levels: Mapping[str, int]) -> list[MetadataRecord]:
-    """metadata.version first, then the others by name. Level 0 is the absence of a record, and kraft.version belongs to
-    the quorum's own records.
-    """
+    """Return the records that set these levels, metadata.version first, then the others by name. Level 0 is the absence
+    of a record, and kraft.version belongs to the quorum's own records."""
     others = sorted(name for name, level in levels.items() if level and name not in (METADATA_VERSION, KRAFT_VERSION))
     return [
         MetadataRecord(FeatureLevelRecord(name=name, feature_level=levels[name]), 0)
@@ -68,7 +67,7 @@ def bootstrap_records(levels: Mapping[str, int]) -> list[MetadataRecord]:
 
 
 def bootstrap_metadata_version(records: Iterable[MetadataRecord]) -> int:
-    """The level that the records of a bootstrap.checkpoint set. ValueError when they set none."""
+    """Return the level that the records of a bootstrap.checkpoint set. Raises ValueError when they set none."""
     level = 0
     for message, _ in records:
         if isinstance(message, FeatureLevelRecord) and message.name == METADATA_VERSION:

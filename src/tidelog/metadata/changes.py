@@ -28,7 +28,7 @@ class Changes:
     scram_credentials: dict[ScramUser, None] = field(default_factory=dict)
     delegation_tokens: dict[str, None] = field(default_factory=dict)
 
-    # Found when they are asked for first: each of many coordinators asks, and thousands of topics may have changed.
+    # Worked out at the first question, then kept: each of many coordinators asks, and thousands of topics may change.
     _topic_names: dict[str, None] | None = None
     _deleted_names: dict[bytes, str] | None = None
 
@@ -37,8 +37,8 @@ class Changes:
         return self == Changes()
 
     def topic_names(self, topics: Topics) -> dict[str, None]:
-        """Every topic that came, went or has other partitions, by name; `topics` are those of the image after.
-        Not to be changed."""
+        """Return every topic that came, went or has other partitions, by name; `topics` are those of the image after.
+        The caller must not change the answer."""
         if self._topic_names is None:
             found = (topics.by_id.get(topic_id) for topic_id in self.partitions)
             names = {topic.name: None for topic in found if topic is not None}
@@ -48,7 +48,7 @@ class Changes:
         return self._topic_names
 
     def deleted_names(self) -> dict[bytes, str]:
-        """The names of the topics that went, by id. Not to be changed."""
+        """Return the names of the topics that went, by id. The caller must not change the answer."""
         if self._deleted_names is None:
             self._deleted_names = {topic_id: topic.name for topic_id, topic in self.topics_deleted.items()}
         return self._deleted_names

@@ -5,7 +5,7 @@ from zlib import crc32
 
 
 class QuotaEntityPart(NamedTuple):
-    """One dimension (`user`, `client-id`, `ip`); the name None stands for the default entity."""
+    """One dimension of an entity (`user`, `client-id`, `ip`); the name None stands for the default entity."""
 
     type: str
     name: str | None
@@ -16,5 +16,5 @@ QuotaEntity = tuple[QuotaEntityPart, ...]
 
 
 def number_of_entity(entity: QuotaEntity) -> int:
-    """For the buckets of a SharedMap."""
+    """Return the number of an entity by which a SharedMap finds its bucket."""
     return crc32(repr(entity).encode())

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class ResourceType(IntEnum):
-    """Kafka's numbers for what a dynamic setting can belong to."""
+    """The kind of thing that a dynamic setting can belong to, with Kafka's number."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -16,7 +16,7 @@ class ResourceType(IntEnum):
 
 
 class ConfigResource(NamedTuple):
-    """The BROKER with no name stands for all brokers."""
+    """One thing that has dynamic settings. A BROKER with no name stands for all brokers."""
 
     type: ResourceType
     name: str

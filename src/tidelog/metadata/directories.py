@@ -12,15 +12,15 @@ _RESERVED_BELOW = 100
 
 
 def is_reserved(directory: Uuid) -> bool:
-    """A random id must not be one of these."""
+    """Tell whether the id is one of the lowest, which Kafka keeps for special meanings: a random id must not be one."""
     return int.from_bytes(directory, "big") < _RESERVED_BELOW
 
 
 def is_online(directory: Uuid, online: Container[Uuid]) -> bool:
-    """Whether a replica there counts as online on a broker with these online directories.
+    """Tell whether a replica there counts as online on a broker with these online directories.
 
-    A broker that registered under a metadata.version without directories told none: it would have stopped had they
-    all failed, so its replicas count as online.
+    A broker that registered under a metadata.version without directories told none: it would have stopped had they all
+    failed, so its replicas count as online.
     """
     if directory in (MIGRATING_DIRECTORY, UNASSIGNED_DIRECTORY):
         return True

@@ -22,7 +22,7 @@ _TRANSACTION_RECORDS = (BeginTransactionRecord, EndTransactionRecord, AbortTrans
 
 
 class MetadataDraft(DraftState):
-    """Starts where the image stands (from nothing without one).
+    """The metadata at one moment of the replay. It starts where the image stands (from nothing without one).
 
     Read it like an image: `draft.topics.by_name`, `draft.brokers`, ... (MetadataView). What was read is as of then:
     look it up again after a replay or a freeze.
@@ -37,22 +37,21 @@ class MetadataDraft(DraftState):
 
     @property
     def in_transaction(self) -> bool:
-        """Between BeginTransactionRecord and its end. What it brought is not to be seen yet, and there is no image of
-        here: a snapshot would end within the transaction.
-        """
+        """Tell whether the last record lies between BeginTransactionRecord and its end. What the transaction brought is
+        not to be seen yet, and no image can be frozen here: a snapshot would end within the transaction."""
         return self._transaction is not None
 
     def replay(self, message: Any) -> None:
-        """One record. MetadataError when it is not to be understood: this node must not go on, nor use the draft."""
+        """Take over one record. Raises MetadataError when it is not to be understood: this node must not go on, nor use
+        the draft."""
         if self._transaction is not None or type(message) in _TRANSACTION_RECORDS:
             self._replay_transactional(message)
         else:
             self._replay_now(message)
 
     def freeze(self, offset: int, epoch: int, timestamp_ms: int) -> MetadataImage:
-        """The image of now, whose last record is the one named. Costs the same however large the cluster is; the draft
-        can go on, and copies what it then writes to.
-        """
+        """Return the image of now, whose last record is the one named. Costs the same however large the cluster is; the
+        draft can go on, and copies what it then writes to."""
         if self._transaction is not None:
             raise ValueError("within a metadata transaction there is no image to freeze: see in_transaction")
         self.owner = object()
@@ -71,7 +70,7 @@ class MetadataDraft(DraftState):
         )
 
     def take_changes(self) -> Changes:
-        """What has changed since they were last taken."""
+        """Return what has changed since the last call."""
         if self.changes is None:
             raise ValueError("this draft does not track changes: MetadataDraft(image, tracks_changes=True)")
         taken, self.changes = self.changes, Changes()
@@ -84,7 +83,7 @@ class MetadataDraft(DraftState):
         replay(self, message)
 
     def _replay_transactional(self, message: Any) -> None:
-        """Records wait until the transaction ends; the controller writes few of them, and only at its start."""
+        """Keep the records until the transaction ends; the controller writes few of them, and only at its start."""
         pending = self._transaction
         if isinstance(message, BeginTransactionRecord):
             if pending is not None:

@@ -20,8 +20,8 @@ from tidelog.model.ids import Uuid
 
 T = TypeVar("T")
 
-# Replicas and directories repeat from partition to partition. Where they do not (many brokers), remembering more would
-# cost what it saves.
+# How many lists are remembered. Replicas and directories repeat from partition to partition; where they do not (many
+# brokers), remembering more would cost what it saves.
 SHARED_LISTS_MAX = 16_384
 
 
@@ -50,7 +50,8 @@ class DraftState:
         return self.features.get(METADATA_VERSION, 0)
 
     def share_replicas(self, replicas: Sequence[int]) -> tuple[int, ...]:
-        """As a tuple, the one that equal lists before it got."""
+        """Return the list as a tuple, and for equal lists the same object, so that a million partitions fit in
+        memory."""
         if not replicas:
             return ()
         key = tuple(replicas)

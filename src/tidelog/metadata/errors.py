@@ -4,7 +4,7 @@ the rest of the cluster from there on.
 
 
 class MetadataError(Exception):
-    """Base of the ones below."""
+    """The base of the errors below."""
 
 
 class UnplayableRecord(MetadataError):

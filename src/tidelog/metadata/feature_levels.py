@@ -50,7 +50,7 @@ _METADATA_VERSION_LEVELS = {name: level for level, name in METADATA_VERSION_NAME
 
 @dataclass(slots=True, frozen=True)
 class FeatureLevel:
-    """A new cluster gets it by default from `default_from` (a metadata.version) on."""
+    """One level of a feature. A new cluster gets it by default from `default_from` (a metadata.version) on."""
 
     default_from: int
     depends_on: Mapping[str, int] = field(default_factory=dict)
@@ -78,13 +78,14 @@ SERVED: dict[str, VersionRange] = {
 
 
 def metadata_version_name(level: int) -> str:
-    """`4.3-IV0` for 30."""
+    """Return the name of a level: `4.3-IV0` for 30."""
     check_metadata_version(level)
     return METADATA_VERSION_NAMES[level]
 
 
 def parse_metadata_version(text: str) -> int:
-    """The level of `4.3-IV0`, of a release (`4.3`), or of a patch of one (`4.3.1`). ValueError names what there is."""
+    """Return the level of `4.3-IV0`, of a release (`4.3`), or of a patch of one (`4.3.1`). ValueError names the known
+    ones."""
     level = _METADATA_VERSION_LEVELS.get(".".join(text.split(".")[:2]))
     if level is None:
         raise ValueError(f"unknown metadata.version {text!r}; known are {', '.join(METADATA_VERSION_NAMES.values())}")
@@ -92,19 +93,20 @@ def parse_metadata_version(text: str) -> int:
 
 
 def check_metadata_version(level: int) -> None:
-    """UnknownFeatureLevel for one whose records we would misread."""
+    """Raise UnknownFeatureLevel for a level whose records we would misread."""
     if level not in METADATA_VERSION_NAMES:
         raise UnknownFeatureLevel(METADATA_VERSION, level, f"{MINIMUM_METADATA_VERSION} to {LATEST_METADATA_VERSION}")
 
 
 def default_level(name: str, metadata_version: int) -> int:
-    """Of a feature in FEATURES, in a new cluster: the highest level whose time has come."""
+    """The level of a feature in FEATURES that a new cluster gets: the highest that is a default by this
+    metadata.version."""
     levels = FEATURES[name]
     return max(level for level in range(len(levels)) if levels[level].default_from <= metadata_version)
 
 
 def level_problem(name: str, level: int, features: Mapping[str, int]) -> str | None:
-    """Why a feature (not metadata.version) can not be at that level beside these others, or None when it can.
+    """Say why a feature (not metadata.version) can not be at that level beside these others, or None when it can.
 
     `features` are the levels as they will be, metadata.version among them; an absent one is at 0.
     """

@@ -21,7 +21,7 @@ NO_PRODUCER_IDS = -1
 
 
 class Provenance(NamedTuple):
-    """The last record that an image contains. -1 throughout: none."""
+    """The last record that an image contains; -1 in every field where it contains none."""
 
     offset: int
     epoch: int
@@ -29,7 +29,7 @@ class Provenance(NamedTuple):
 
 
 class MetadataView(Protocol):
-    """What an image and a draft have in common."""
+    """The attributes that an image and a draft have in common."""
 
     @property
     def topics(self) -> Topics: ...
@@ -42,7 +42,7 @@ class MetadataView(Protocol):
 
     @property
     def configs(self) -> SharedMap[ConfigResource, Mapping[str, str]]:
-        """Only resources that have a setting; a setting that was removed is absent."""
+        """The settings of each resource that has one; a setting that was removed is absent."""
 
     @property
     def features(self) -> SharedMap[str, int]:
@@ -52,7 +52,7 @@ class MetadataView(Protocol):
 
     @property
     def next_producer_id(self) -> int:
-        """Where the next block starts; NO_PRODUCER_IDS before the first one."""
+        """The first id of the next block; NO_PRODUCER_IDS before the first one."""
 
     @property
     def client_quotas(self) -> SharedMap[QuotaEntity, Mapping[str, float]]: ...
@@ -68,12 +68,12 @@ class MetadataView(Protocol):
 
     @property
     def metadata_version(self) -> int:
-        """The finalized level; 0 before the first one."""
+        """The finalized level; 0 before the first record of one."""
 
 
 @dataclass(slots=True)
 class MetadataImage:
-    """A MetadataView with its provenance. Two are equal when they say the same, whatever their order of records."""
+    """A MetadataView with its provenance. Two are equal when they say the same, whatever the order of their records."""
 
     provenance: Provenance
     topics: Topics
@@ -93,7 +93,7 @@ class MetadataImage:
 
 
 def empty_image() -> MetadataImage:
-    """Before the first record."""
+    """Return the image of a log without a record."""
     return MetadataImage(
         provenance=Provenance(-1, -1, -1),
         topics=Topics(SharedMap(crc32), SharedMap(number_of_text)),

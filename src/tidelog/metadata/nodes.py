@@ -9,9 +9,8 @@ from tidelog.model.lazy_dataclass import dataclass
 
 
 class Endpoint(NamedTuple):
-    """Where a listener is reached. The security protocol is Kafka's number: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT,
-    3 SASL_SSL.
-    """
+    """The address of a listener. The security protocol is Kafka's number: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3
+    SASL_SSL."""
 
     name: str
     host: str
@@ -51,7 +50,7 @@ class Broker:
 
     @property
     def is_active(self) -> bool:
-        """May lead and be in an ISR."""
+        """Tell whether the broker may lead and be in an ISR."""
         return not self.fenced and not self.in_controlled_shutdown
 
     @property
@@ -61,7 +60,7 @@ class Broker:
         return any(each not in self.cordoned_log_dirs for each in self.log_dirs)
 
     def has_online_log_dir(self, directory: Uuid) -> bool:
-        """Whether a replica on that directory id is to be counted as online here."""
+        """Tell whether a replica in the directory with this id counts as online on the broker."""
         return is_online(directory, self.log_dirs)
 
 

@@ -28,7 +28,8 @@ def encode_metadata_record(message: Any, version: int) -> bytes:
 
 
 def decode_metadata_record(buffer: Buffer) -> MetadataRecord:
-    """UnknownRecordType and UnknownRecordVersion for what a later release wrote, MalformedMessage for damage."""
+    """Decode one record. Raises UnknownRecordType or UnknownRecordVersion for what a later release wrote,
+    MalformedMessage for damage."""
     frame_version, position = _read_number(buffer, 0)
     if frame_version != FRAME_VERSION:
         raise MalformedMessage(f"a metadata record with frame version {frame_version}", 0)

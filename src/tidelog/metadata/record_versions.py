@@ -47,7 +47,8 @@ _FROM_THE_START = ((MINIMUM_METADATA_VERSION, 0),)
 
 
 def record_version(cls: type[Any], metadata_version: int) -> int:
-    """The version to write a record of that class in. UnwritableMetadata where there is none yet."""
+    """Return the version in which to write a record of that class. Raises UnwritableMetadata where there is none
+    yet."""
     check_metadata_version(metadata_version)
     for first, version in _VERSIONS.get(cls, _FROM_THE_START):
         if metadata_version >= first:

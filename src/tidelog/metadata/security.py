@@ -27,13 +27,13 @@ class ScramCredential:
     iterations: int
 
     def __repr__(self) -> str:
-        """Keys do not belong in a log line."""
+        """Show no key: keys do not belong in a log line."""
         return f"ScramCredential(iterations={self.iterations})"
 
 
 @dataclass(slots=True)
 class Acl:
-    """Types, pattern, operation and permission are Kafka's numbers."""
+    """One access control entry. Types, pattern, operation and permission are Kafka's numbers."""
 
     id: Uuid
     resource_type: int
@@ -47,7 +47,8 @@ class Acl:
 
 @dataclass(slots=True)
 class DelegationToken:
-    """Principals are written `User:alice`. The secret is derived from the token id, not stored."""
+    """One delegation token. Principals are written `User:alice`. The secret is derived from the token id, not
+    stored."""
 
     token_id: str
     owner: str

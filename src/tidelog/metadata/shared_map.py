@@ -18,7 +18,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 D = TypeVar("D")
 
-# What is copied by the first write to a bucket: about a microsecond's worth.
+# How many entries the first write to a bucket copies: about a microsecond's worth.
 ENTRIES_A_BUCKET = 256
 
 
@@ -40,12 +40,12 @@ def number_of_int(key: int) -> int:
 
 
 class SharedMap(Generic[K, V]):
-    """Reads like a dict; iterates in an order that depends only on what was written to it."""
+    """A map that reads like a dict, and iterates in an order that depends only on what was written to it."""
 
     __slots__ = ("_buckets", "_count", "_mask", "_number_of", "_owned", "_owner")
 
     def __init__(self, number_of: Callable[[K], int]) -> None:
-        """Empty, and nobody's: to fill one, take `owned_by`."""
+        """A new map has no entries and no owner: to fill it, take `owned_by`."""
         self._number_of = number_of
         self._buckets: list[dict[K, V]] = [{}]
         self._mask = 0
@@ -58,7 +58,7 @@ class SharedMap(Generic[K, V]):
         mask = self._mask
         if not mask:
             return buckets[0][key]
-        index = self._number_of(key) & mask  # `_index` written out: this is the road that every request takes
+        index = self._number_of(key) & mask  # `_index` written out, because every request comes through here
         return buckets[index if index < len(buckets) else index & (mask >> 1)][key]
 
     @overload
@@ -108,7 +108,8 @@ class SharedMap(Generic[K, V]):
         return f"SharedMap({dict(self.items())!r})"
 
     def owned_by(self, owner: object) -> "SharedMap[K, V]":
-        """A map that `owner` may write to: this one if it is already the owner's, or else one that starts equal."""
+        """Return a map that `owner` may write to: this one if it is already the owner's, or else one that starts
+        equal."""
         if self._owner is owner:
             return self
         copy: SharedMap[K, V] = SharedMap(self._number_of)
@@ -123,7 +124,7 @@ class SharedMap(Generic[K, V]):
         return copy
 
     def put(self, key: K, value: V) -> None:
-        """Only through the map that `owned_by` gave."""
+        """Set the value of a key. Allowed only on a map that `owned_by` returned."""
         bucket = self._own_bucket(key)
         before = len(bucket)
         bucket[key] = value
@@ -133,7 +134,8 @@ class SharedMap(Generic[K, V]):
                 self._split()
 
     def remove(self, key: K) -> V | None:
-        """What stood there, None when nothing did. Only through the map that `owned_by` gave."""
+        """Remove a key and return its value, None when it was not there. Allowed only on a map that `owned_by`
+        returned."""
         value = self._own_bucket(key).pop(key, None)
         self._count -= value is not None
         return value
@@ -153,7 +155,7 @@ class SharedMap(Generic[K, V]):
         return self._buckets[index]
 
     def _split(self) -> None:
-        """One bucket more: it takes its part of the bucket that held its keys so far."""
+        """Add one bucket, which takes its part of the bucket that held its keys so far."""
         new = len(self._buckets)
         self._mask = (1 << new.bit_length()) - 1
         source = new & (self._mask >> 1)

@@ -40,10 +40,9 @@ from tidelog.model.ids import Uuid
 
 
 def image_records(image: MetadataImage) -> Iterator[MetadataRecord]:
-    """(message, version) by and by, so that the caller can stop for breath. Of an image without records: nothing.
-
-    UnwritableMetadata for what is lost on the way; UnknownFeatureLevel when no metadata.version was ever set.
-    """
+    """Yield (message, version) one by one, so that the caller can pause in between; nothing for an image without
+    records. Raises UnwritableMetadata for what the records have no field for, and UnknownFeatureLevel when no
+    metadata.version was ever set."""
     level = image.metadata_version
     versions: dict[type[Any], int] = {}
     for message in _messages(image):
@@ -125,7 +124,7 @@ def _topic(topic: Topic, level: int) -> Iterator[TopicRecord | PartitionRecord]:
 
 
 def partition_record(topic_id: Uuid, partition_id: int, partition: Partition, level: int) -> PartitionRecord:
-    """The whole of a partition, as far as the records of that metadata.version can hold it."""
+    """Return the whole of a partition, as far as the records of that metadata.version can hold it."""
     if level < DIRECTORIES_FROM and not _all_migrating(partition.directories):
         raise UnwritableMetadata(level, f"the log directories of partition {partition_id}")
     if level < ELR_FROM and (partition.elr or partition.last_known_elr):

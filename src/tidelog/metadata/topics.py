@@ -20,7 +20,8 @@ class LeaderRecoveryState(IntEnum):
 
 @dataclass(slots=True)
 class Partition:
-    """`directories` stands beside `replicas`, position by position. The leader is NO_LEADER when there is none."""
+    """The state of one partition. `directories` stands beside `replicas`, position by position. The leader is NO_LEADER
+    when there is none."""
 
     replicas: tuple[int, ...]
     directories: tuple[Uuid, ...]
@@ -47,20 +48,21 @@ class Partition:
         return bool(self.adding_replicas or self.removing_replicas)
 
     def directory_of(self, replica: int) -> Uuid:
-        """ValueError when the broker holds no replica."""
+        """Return the directory of a replica; raises ValueError when the broker holds none."""
         return self.directories[self.replicas.index(replica)]
 
 
 @dataclass(slots=True)
 class Topic:
-    """`partitions` by their ids. Read from a draft, a topic is alive: look it up again after the next replay."""
+    """One topic, with its partitions by their ids. A topic that was read from a draft may change: look it up again
+    after the next replay."""
 
     id: Uuid
     name: str
     partitions: SharedMap[int, Partition]
 
     def partition_ids(self) -> list[int]:
-        """In order; the map itself iterates in the order of its buckets."""
+        """Return the ids in order; the map itself iterates in the order of its buckets."""
         return sorted(self.partitions)
 
 

@@ -33,7 +33,7 @@ class Result:
 
 
 def finish(work: Result | Generator[None, None, Result]) -> Result:
-    """The result of a decision, or of the steps that lead to one, without a pause in between."""
+    """Return the result of a decision, or of the steps that lead to one, without a pause in between."""
     if isinstance(work, Result):
         return work
     while True:

@@ -186,7 +186,7 @@ CANNOT_BE_CREATED: Final = "cannot be created"
 
 
 class ApiError(Exception):
-    """A whole request is answered with this code. Outcomes of single items are values, not exceptions."""
+    """The error with which a whole request is answered. Outcomes of single items are values, not exceptions."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(code.name if message is None else f"{code.name}: {message}")

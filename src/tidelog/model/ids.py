@@ -42,7 +42,7 @@ _TO_STANDARD_BASE64 = str.maketrans("-_+/", "+/  ")
 
 
 def parse_uuid(text: str) -> Uuid:
-    """The inverse of `format_uuid`; ValueError names the text when it is not one."""
+    """Return the id that `format_uuid` formatted; raises ValueError, which names the text, when it is not one."""
     standard = text.translate(_TO_STANDARD_BASE64)
     try:
         raw = base64.b64decode(standard + "=" * (-len(text) % 4), validate=True)

@@ -14,8 +14,8 @@ ever. The other methods are written once, for all classes.
         directories: list[Uuid] = field(default_factory=list)
 
 To the type checker these are the names of the standard library, and `replace`, `fields` and `asdict` work. What is not
-needed here is not there: a base with fields of its own, `init=False`, `kw_only`, `order`. Modules that mypyc compiles
-use the standard library, which mypyc knows.
+needed here is not there: a base with fields of its own, `init=False`, `kw_only=True`, `order=True`. Modules that mypyc
+compiles use the standard library, which mypyc knows.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ __all__ = ["dataclass", "field", "late_init"]
 T = TypeVar("T")
 
 _NEW: Final = object()  # the default of an argument whose value is made anew for each instance
-_FEW: Final = 3  # instances of a class, for which compiling costs more than it saves
+_FEW: Final = 3  # up to this many instances of a class, compiling its `__init__` costs more than it saves
 _SLOTTED_ALREADY: Final = ("__dict__", "__weakref__")
 
 
@@ -39,7 +39,7 @@ def lazy_dataclass(*, slots: bool, frozen: bool = False, eq: bool = True) -> Cal
 
 
 def _declare(cls: type[T], *, is_frozen: bool, has_eq: bool) -> type[T]:
-    """A class with slots, for which one has to be made anew."""
+    """Return the class with slots, for which it has to be made anew."""
     names = tuple(cls.__annotations__)
     defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
     body = {name: value for name, value in cls.__dict__.items() if name not in (*names, *_SLOTTED_ALREADY)}
@@ -89,8 +89,8 @@ class DataclassFields:
 def late_init(
     cls: Any, defaults: Mapping[str, Any], *, is_frozen: bool = False, is_by_name: bool = False
 ) -> Callable[..., None]:
-    """An `__init__` that takes the class's slots in their order (`is_by_name`: by name only), and that compiles its own
-    successor after a few instances. A default is a value or what the standard library's `field` returned."""
+    """Return an `__init__` that takes the class's slots in their order (`is_by_name`: by name only), and that compiles
+    its own successor after a few instances. A default is a value or what the standard library's `field` returned."""
     instances = 0
 
     def first_init(value: Any, /, *arguments: Any, **named: Any) -> None:
@@ -113,7 +113,7 @@ def late_init(
 def _values_given(
     names: Sequence[str], defaults: Mapping[str, Any], arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> list[Any] | None:
-    """The value of each field in turn. None where one is missing, unknown or given twice, of which the compiled
+    """Return the value of each field in turn; None where one is missing, unknown or given twice, of which the compiled
     `__init__` complains in Python's own words."""
     given = {**dict(zip(names, arguments, strict=False)), **named}
     if len(given) != len(arguments) + len(named):
@@ -199,7 +199,7 @@ def _state(value: Any) -> list[Any]:
 
 
 def _restore(value: Any, state: Sequence[Any]) -> None:
-    """As `pickle` and `copy` would do it, past the refusal to set a field."""
+    """Set the fields as `pickle` and `copy` would, past the refusal to set a field."""
     for name, each in zip(value.__slots__, state, strict=True):
         object.__setattr__(value, name, each)
 

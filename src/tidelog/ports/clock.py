@@ -21,5 +21,5 @@ class Clock(Protocol):
         ...
 
     def monotonic_ns(self) -> int:
-        """The same moment, finer: how long a piece of work took."""
+        """Nanoseconds since the moment that `monotonic_ms` counts from: to measure how long a piece of work took."""
         ...

@@ -16,7 +16,7 @@ TEMPORARY_SUFFIX = ".tmp"
 
 
 def write_fully(file: File, position: int, pieces: Sequence[Buffer]) -> int:
-    """Write all pieces, however short the single writes are; returns the position behind them.
+    """Write all pieces, however short the single writes are; return the position behind them.
 
     A fault leaves the file with an unknown part written: the caller truncates back to `position`, or gives up the log.
     """
@@ -32,7 +32,8 @@ def write_fully(file: File, position: int, pieces: Sequence[Buffer]) -> int:
 
 
 def _skip(views: list[memoryview], first: int, count: int) -> tuple[int, bool]:
-    """Pass over `count` written bytes: the first view still to write, and whether anything was passed over."""
+    """Pass over `count` written bytes; return the index of the first view still to write, and whether anything was
+    passed over."""
     start = first
     while first < len(views) and count >= len(views[first]):
         count -= len(views[first])
@@ -43,14 +44,15 @@ def _skip(views: list[memoryview], first: int, count: int) -> tuple[int, bool]:
 
 
 def replace_durably(fs: FileSystem, path: str, contents: bytes) -> None:
-    """After this returns the file holds `contents`, whatever happens; if it does not return, the old or the new."""
+    """Replace the file. When this returns it holds `contents`, whatever happens next; if it does not return, the file
+    holds the old contents or the new."""
     for _ in replacement_steps(fs, path, contents):
         pass
 
 
 def replacement_steps(fs: FileSystem, path: str, contents: bytes) -> Generator[None, None, None]:
-    """Write beside it, sync the bytes, then rename, then sync the directory: renaming bytes that are not on disk yet
-    could leave the name pointing at nothing, and the rename itself is lost without the directory.
+    """Write beside the file, sync the bytes, then rename, then sync the directory: renaming bytes that are not on disk
+    yet could leave the name pointing at nothing, and the rename itself is lost without the directory.
 
     Each yield is a moment at which the power may fail; the simulator stops there.
     """
@@ -63,7 +65,7 @@ def replacement_steps(fs: FileSystem, path: str, contents: bytes) -> Generator[N
         yield
     except DiskFull:
         with suppress(StorageFault):
-            file.truncate(0)  # what was written of it is the room that others need
+            file.truncate(0)  # others need the room that the part takes which was written
         raise
     finally:
         file.close()
@@ -73,7 +75,8 @@ def replacement_steps(fs: FileSystem, path: str, contents: bytes) -> Generator[N
 
 
 def _sync_new(file: File) -> None:
-    """Of a file that has no name yet under which anybody looks for it: want of room costs the attempt alone."""
+    """Sync a file under its temporary name, which nobody looks for yet: want of room fails this attempt alone, with
+    DiskFull."""
     try:
         file.sync()
     except SyncFailed as fault:

@@ -7,16 +7,17 @@ from tidelog.model.ids import METADATA_TOPIC_ID, ZERO_UUID, Uuid, format_uuid
 
 class Entropy(Protocol):
     def random_bytes(self, size: int) -> bytes:
-        """Unpredictable bytes, good enough for salts, nonces and tokens."""
+        """Return unpredictable bytes, good enough for salts, nonces and tokens."""
         ...
 
     def random_below(self, bound: int) -> int:
-        """0 <= result < bound, each equally likely: election timeouts, backoff, spreading of load. bound > 0."""
+        """Return 0 <= result < bound, each equally likely: for election timeouts, backoff, spreading of load. bound >
+        0."""
         ...
 
 
 def random_uuid(entropy: Entropy) -> Uuid:
-    """A new topic, directory, member or incarnation id.
+    """Return a new topic, directory, member or incarnation id.
 
     The two reserved ids are never given out, and neither is one whose text begins with a dash: pasted behind a command
     it would be taken for an option.

@@ -15,7 +15,7 @@ Three families, because they ask for three reactions:
 
 
 class StorageFault(Exception):
-    """`path` is what was asked for, `detail` what the world answered."""
+    """A fault of the file system: `path` is what was asked for, `detail` what the system answered."""
 
     def __init__(self, path: str, detail: str) -> None:
         super().__init__(f"{path}: {detail}")

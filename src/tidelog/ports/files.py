@@ -9,8 +9,8 @@ What every implementation keeps to:
 - A failed sync is final. The kernel drops what it could not write and would call the next attempt a success, so a
   file remembers its first failure and answers every later sync with it.
 - Faults are typed (`ports.errors`) and belong to one path: several log directories fail independently.
-- One thread calls all of this. What may stall on the disk has a `begin_` twin that returns a ticket at once; its
-  completion comes back through `completions`. What makes things durable completes in the order begun on a disk.
+- One thread calls all of this. What may stall on the disk has a twin (`begin_sync` and so on) that returns a ticket at
+  once; its completion comes back through `completions`. What makes things durable on a disk completes in order.
 - Descriptors are short at times (TooManyOpenFiles). Whoever calls is told; what was begun waits until it gets one.
 """
 
@@ -51,7 +51,7 @@ class Completion(NamedTuple):
 
     @property
     def took_ns(self) -> int:
-        """How long the work took, without the waiting for its turn; 0 where the world can not tell."""
+        """The time that the work took, without the waiting for its turn; 0 where the system can not tell."""
         return 0
 
 
@@ -64,45 +64,47 @@ class FileRange(Protocol):
 
     @property
     def remaining(self) -> int:
-        """Bytes still to be sent."""
+        """The number of bytes still to be sent."""
         ...
 
     def __len__(self) -> int:
-        """The same: a range stands in a response where bytes would."""
+        """The same as `remaining`: a range stands in a response where bytes would."""
         ...
 
     def read(self, limit: int) -> bytes:
-        """The next bytes, at most `limit`, without passing over them. Empty while `remaining` > 0: the file shrank,
-        the promised length can not be kept, and the connection has to be closed."""
+        """Return the next bytes, at most `limit`, without passing over them. No bytes while `remaining` > 0 mean that
+        the file shrank: the promised length can not be kept, and the connection has to be closed."""
         ...
 
     def advance(self, count: int) -> None:
-        """`count` bytes have been sent; a short send advances by less than it was given."""
+        """Note that `count` bytes have been sent; a short send advances by less than it was given."""
         ...
 
     def release(self) -> None:
-        """Unpin. Once; nothing may be read from it afterwards."""
+        """Unpin the file. Call this once; nothing may be read from the range afterwards."""
         ...
 
 
 class File(Protocol):
     @property
     def path(self) -> str:
-        """As opened. A rename moves the file, not this text."""
+        """The path as it was opened. A rename moves the file, and does not change this text."""
         ...
 
     def size(self) -> int: ...
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Fewer bytes than asked for mean the end of the file, and nothing else. May stall on a cold page."""
+        """Read from `position`. Fewer bytes than asked for mean the end of the file, and nothing else. May stall on a
+        cold page."""
         ...
 
     def read_cached(self, position: int, size: int) -> bytes | None:
-        """As `read_at`, but None where it would wait for the disk. Plain `read_at` where the system can not tell."""
+        """Do what `read_at` does, but return None where it would wait for the disk. Where the system can not tell, it
+        may wait."""
         ...
 
     def write_at(self, position: int, pieces: Sequence[Buffer]) -> int:
-        """Write the pieces one after another from `position`; returns how many bytes were written.
+        """Write the pieces one after another from `position`; return how many bytes were written.
 
         May be short, at any byte: the disk filled up, or there were more than MAX_PIECES pieces. Raises only when not
         one byte was written. Writing past the end leaves zeros in between.
@@ -114,67 +116,68 @@ class File(Protocol):
         ...
 
     def sync(self) -> None:
-        """Bytes and size are durable when this returns. Stalls; see `begin_sync`. A failure is final."""
+        """Make bytes and size durable, and return when they are. Stalls; see `begin_sync`. A failure is final."""
         ...
 
     def is_cached(self, position: int, size: int) -> bool:
-        """Whether reading the range would probably not wait for the disk. True where the system can not tell."""
+        """Tell whether reading the range would probably not wait for the disk. True where the system can not tell."""
         ...
 
     def range(self, position: int, size: int) -> FileRange: ...
 
     def close(self) -> None:
-        """Takes effect for the caller at once, for the system when the last range and begun sync are done with it.
+        """Close the file: for the caller at once, for the system when the last range and begun sync are done with it.
         Does not sync. Closing twice is allowed."""
         ...
 
 
 class Lock(Protocol):
     def release(self) -> None:
-        """Releasing twice is allowed. The file stays: removing it could take away the next owner's lock."""
+        """Give up the lock; twice is allowed. The file stays: removing it could take away the next owner's lock."""
         ...
 
 
 class FileSystem(Protocol):
     @property
     def pinned_files(self) -> int:
-        """How many files are held open by a range, or by a sync or warming that was begun: each costs a descriptor for
-        as long, whether or not its owner has closed it."""
+        """The number of files that are held open by a range, or by a sync or warming that was begun: each costs a
+        descriptor for as long, whether or not its owner has closed it."""
         ...
 
     def open(self, path: str, mode: OpenMode) -> File: ...
 
     def stat(self, path: str) -> FileStat:
-        """NotFound when there is nothing."""
+        """Return the facts about a path; raises NotFound when there is nothing."""
         ...
 
     def list_directory(self, path: str) -> list[str]:
-        """Names, sorted: the order in which a disk keeps them must not decide anything."""
+        """Return the names, sorted: the order in which a disk keeps them must not decide anything."""
         ...
 
     def make_directory(self, path: str) -> None:
-        """One level; its parent must exist."""
+        """Make one directory; its parent must exist."""
         ...
 
     def remove_file(self, path: str) -> None:
-        """The name goes at once; open handles read on, and the space returns with the last of them."""
+        """Remove the name at once; open handles read on, and the space returns with the last of them."""
         ...
 
     def remove_directory(self, path: str) -> None:
-        """NotEmpty unless it is."""
+        """Remove an empty directory; raises NotEmpty for another."""
         ...
 
     def rename(self, source: str, target: str) -> None:
-        """Atomic. Replaces a file by a file and an empty directory by a directory; open files stay open."""
+        """Rename, atomically. Replaces a file by a file and an empty directory by a directory; open files stay open."""
         ...
 
     def sync_directory(self, path: str) -> None:
-        """The names made, removed and renamed in this directory are durable when this returns. A failure is final, but
-        without a handle there is nothing to remember it: the caller takes the log directory offline."""
+        """Make the names made, removed and renamed in this directory durable, and return when they are. A failure is
+        final, but without a handle there is nothing to remember it: the caller takes the log directory offline."""
         ...
 
     def set_modified(self, path: str, modified_ms: int) -> None:
-        """What `stat` tells of a file from now on, until the next write. Durable with the next sync of the file."""
+        """Set the time of change that `stat` returns for a file, until the next write. Durable with the next sync of
+        the file."""
         ...
 
     def space(self, path: str) -> DiskSpace: ...
@@ -184,33 +187,34 @@ class FileSystem(Protocol):
         ...
 
     def lock_owner(self, path: str) -> str | None:
-        """Who owns the path, without changing anything; None when nobody does."""
+        """Return who owns the path, without changing anything; None when nobody does."""
         ...
 
     def begin_sync(self, file: File) -> Ticket:
-        """`file.sync()` off the loop: covers what was written before this call."""
+        """Begin `file.sync()` off the loop: it covers what was written before this call."""
         ...
 
     def begin_sync_directory(self, path: str) -> Ticket: ...
 
     def begin_replace(self, path: str, contents: bytes) -> Ticket:
-        """`ports.durable.replace_durably` off the loop. One at a time for a path."""
+        """Begin `ports.durable.replace_durably` off the loop. One at a time for a path."""
         ...
 
     def begin_make_directory(self, path: str, files: Mapping[str, bytes]) -> Ticket:
-        """`ports.filled_directory.make_filled_directory` off the loop. Nothing of it is durable. Not ordered with the
-        syncs, nor with each other, though those begun first come first."""
+        """Begin `ports.filled_directory.make_filled_directory` off the loop. Nothing of it is durable. Not ordered with
+        the syncs, nor with each other, though those begun first come first."""
         ...
 
     def begin_warm(self, file: File, position: int, size: int) -> Ticket:
-        """Bring a cold range into the page cache. Not ordered with the syncs: a reader does not wait for them."""
+        """Begin to bring a cold range into the page cache. Not ordered with the syncs: a reader does not wait for
+        them."""
         ...
 
     def allow_any_order(self) -> None:
-        """From now on what makes things durable may complete in any order, several at a time: for a stop, behind which
+        """Let what makes things durable complete in any order from now on, several at a time: for a stop, behind which
         nothing is written."""
         ...
 
     def completions(self) -> list[Completion]:
-        """What has completed since the last call; never waits."""
+        """Return what has completed since the last call; never waits."""
         ...

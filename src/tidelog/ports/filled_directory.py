@@ -14,13 +14,15 @@ from tidelog.ports.paths import join
 
 
 def make_filled_directory(fs: FileSystem, path: str, files: Mapping[str, bytes]) -> None:
-    """Make the directory, then its files in this order. AlreadyExists, and nothing is touched, where it is there."""
+    """Make the directory, then its files in this order. Where it is there already, raises AlreadyExists and touches
+    nothing."""
     for _ in filled_directory_steps(fs, path, files):
         pass
 
 
 def filled_directory_steps(fs: FileSystem, path: str, files: Mapping[str, bytes]) -> Generator[None, None, None]:
-    """Each yield is a moment at which the process may die; the simulator stops there."""
+    """Do what `make_filled_directory` does; each yield is a moment at which the process may die, and the simulator
+    stops there."""
     fs.make_directory(path)
     try:
         for name, contents in files.items():

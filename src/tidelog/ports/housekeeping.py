@@ -16,13 +16,13 @@ from tidelog.ports.errors import StorageFault
 
 WorkId = NewType("WorkId", int)
 
-# What cannot be watched: events are there whenever they are asked for.
+# The `fileno` of an implementation that can not be watched: its events are there whenever they are asked for.
 NOT_WATCHABLE = -1
 
 
 class Stepped(NamedTuple):
     work: WorkId
-    step: object  # what the job has to say, in the order in which it said it
+    step: object  # what the job yielded; steps come in its order
 
 
 class Finished(NamedTuple):
@@ -34,11 +34,11 @@ class Failed(NamedTuple):
     work: WorkId
     reason: str
     fault: StorageFault | None = None  # where the disk was the reason
-    worker_died: bool = False  # the job was killed with it, and has left its files as they were
+    worker_died: bool = False  # the job ended with its worker, and could not clear away what it was writing
 
 
 class Cancelled(NamedTuple):
-    """It heard of it, and has cleared away what it was writing."""
+    """The end of a job that was cancelled in time, and has cleared away what it was writing."""
 
     work: WorkId
 
@@ -48,11 +48,12 @@ Event = Stepped | Finished | Failed | Cancelled
 
 class Housekeeping(Protocol):
     def begin(self, job: object) -> WorkId:
-        """Each job has a worker for itself, so whoever calls this counts how many there are. Ids are never reused."""
+        """Begin a job. Each has a worker for itself, so the caller has to count how many there are. Ids are never
+        reused."""
         ...
 
     def cancel(self, work: WorkId) -> None:
-        """Soon, and only if it is still under way."""
+        """Have the job end soon, if it is still under way."""
         ...
 
     def kill(self, work: WorkId) -> None:
@@ -61,17 +62,17 @@ class Housekeeping(Protocol):
         ...
 
     def events(self) -> list[Event]:
-        """What happened since the last call; never waits."""
+        """Return what happened since the last call; never waits."""
         ...
 
     @property
     def has_events(self) -> bool:
-        """Whether there are events that `fileno` does not tell of: of a job for which no worker could be started. Ask
-        before waiting for anything else."""
+        """Tell whether there are events that `fileno` does not tell of: of a job for which no worker could be started.
+        Ask before waiting for anything else."""
         ...
 
     def fileno(self) -> int:
-        """Readable when workers have something to say, for a poll; NOT_WATCHABLE where there is nothing to watch."""
+        """A descriptor for a poll, readable when workers have events; NOT_WATCHABLE where there is nothing to watch."""
         ...
 
     def stop(self) -> None:

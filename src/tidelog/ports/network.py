@@ -32,26 +32,27 @@ class Accepted(NamedTuple):
     connection: ConnectionId
     listener: str
     peer: Address  # for logs, ACLs and limits
-    local: Address  # by which the peer reached us: what it may be told as our own
+    local: Address  # by which the peer reached us, and which it may therefore be told as our own
 
 
 class Receiver(Protocol):
     """The owner's end of one connection. All of it is called from within `poll`."""
 
     def writable(self) -> memoryview:
-        """Room for the next bytes, never empty."""
+        """Return memory for the next bytes, never empty."""
         ...
 
     def received(self, count: int) -> None:
-        """So many bytes were put there."""
+        """Take note that `count` bytes were written into the memory that `writable` returned."""
         ...
 
     def connected(self) -> None:
-        """A `connect` succeeded. What was sent before is on its way now. Not told of accepted connections."""
+        """Take note that a `connect` succeeded. What was sent before is on its way now. Not called for accepted
+        connections."""
         ...
 
     def drained(self) -> None:
-        """What a `send` had to keep has been handed over: whoever held back may go on."""
+        """Take note that what a `send` had to keep has been handed over: whoever held back may go on."""
         ...
 
     def closed(self, reason: str) -> None: ...
@@ -62,8 +63,9 @@ Acceptor = Callable[[Accepted], Receiver]
 
 class Network(Protocol):
     def serve(self, acceptor: Acceptor, listener: str | None = None) -> None:
-        """Who receives what arrives on the connections of one listener; None: of all that have nobody of their own.
-        An acceptor that does not want a connection closes it. Whoever connects before there is one waits."""
+        """Set who receives what arrives on the connections of one listener; with None, of all listeners that have no
+        acceptor of their own. An acceptor that does not want a connection closes it. Peers that connect before there is
+        an acceptor wait."""
         ...
 
     def poll(self) -> None:
@@ -71,11 +73,11 @@ class Network(Protocol):
         ...
 
     def connect(self, host: str, port: int, receiver: Receiver) -> ConnectionId:
-        """`connected` or `closed` follows, or nothing at all: a deadline is the caller's business."""
+        """Begin to connect. `connected` or `closed` follows, or nothing at all: a deadline is the caller's business."""
         ...
 
     def send(self, connection: ConnectionId, parts: Sequence[SendPart]) -> bool:
-        """Whether all of it was handed over; otherwise `drained` (or `closed`) follows."""
+        """Send the parts; tell whether all of them were handed over. Otherwise `drained` (or `closed`) follows."""
         ...
 
     def mute(self, connection: ConnectionId) -> None:
@@ -85,5 +87,5 @@ class Network(Protocol):
     def unmute(self, connection: ConnectionId) -> None: ...
 
     def close(self, connection: ConnectionId) -> None:
-        """What was not handed over yet is dropped; what was still arrives."""
+        """Close the connection. What was not handed over yet is dropped; what was still arrives."""
         ...

@@ -11,7 +11,7 @@ _NORMAL = re.compile(r"/|(?:/(?!\.{1,2}(?:/|\Z))[^/\0]+)+")
 
 
 def check_path(path: str) -> None:
-    """ValueError unless the path is absolute and normal; `/` itself is."""
+    """Raise ValueError unless the path is absolute and normal; `/` itself is."""
     if _NORMAL.fullmatch(path) is None:
         raise ValueError(f"not an absolute, normal path: {path!r}")
 
@@ -30,7 +30,8 @@ def name_of(path: str) -> str:
 
 
 def check_rename(source: str, target: str) -> None:
-    """ValueError also for a directory that is to move into itself: a bug here, whatever a disk would say."""
+    """Raise ValueError for a bad path, and for a directory that is to move into itself: a bug here, whatever a disk
+    would say."""
     check_path(source)
     check_path(target)
     if target.startswith(source + "/"):

@@ -17,5 +17,5 @@ class ProcessUse(NamedTuple):
 
 class Process(Protocol):
     def use(self) -> ProcessUse:
-        """As of now; asked for once a scrape."""
+        """Return what the process takes right now; asked for once a scrape."""
         ...

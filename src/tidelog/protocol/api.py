@@ -115,20 +115,21 @@ def response_header_version(response: type, version: int) -> int:
 
 
 class ServedRequests:
-    """The requests that a listener serves, and a quick answer to what every frame asks: is this API and version one
-    of them, and behind which header? One for all connections of a listener."""
+    """The requests that a listener serves, with a quick answer to what every frame asks: is this API and version one of
+    them, and behind which header? There is one for all connections of a listener."""
 
     def __init__(self, requests: Mapping[int, type]) -> None:
         self.requests = requests
         self._header_versions: dict[tuple[int, int], int] = {}
 
     def header_version(self, api_key: int, version: int) -> int | None:
-        """None where it is not served."""
+        """Return the version of the header of such a request; None where this API or version is not served."""
         known = self._header_versions.get((api_key, version))
         return self._look_up(api_key, version) if known is None else known
 
     def _look_up(self, api_key: int, version: int) -> int | None:
-        """Only what is served is remembered: the rest is whatever peers make up."""
+        """Find the version of the header, and remember it where the request is served: other keys are whatever peers
+        make up."""
         cls = self.requests.get(api_key)
         if cls is None or version not in schema_of(cls).versions:
             return None

@@ -22,14 +22,14 @@ from tidelog.protocol.framing import ReceiveBuffer, framed
 from tidelog.protocol.headers import RequestHeader, ResponseHeader
 from tidelog.protocol.schema import schema_of
 
-# What a client keeps for a broker that has stopped answering. Ours send a handful at a time.
+# How many requests a client keeps for a broker that has stopped answering. Our own clients send a handful at a time.
 MAX_IN_FLIGHT = 1_000
 _LAST_CORRELATION_ID = 0x7FFF_FFFF
 _ERROR_CODE = Struct(">h")
 
 
 class TooManyInFlight(ProtocolError):
-    """The broker owes as many responses as the connection will wait for."""
+    """The error for a request while the broker owes as many responses as the connection will wait for."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class ClientConnection:
         receive: ReceiveBuffer | None = None,
         max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
-        """`responses`: the class that answers each API."""
+        """`responses` is the class that answers each API."""
         self.responses = responses
         self.client_id = client_id
         self.receive = receive or ReceiveBuffer()
@@ -69,7 +69,8 @@ class ClientConnection:
         return len(self._in_flight)
 
     def send(self, request: object, version: int, *, expect_response: bool = True) -> list[Any]:
-        """The frame of a request. `expect_response` is false for what a broker does not answer: produce, acks=0."""
+        """Return the frame of a request. `expect_response` is false for what a broker does not answer: produce with
+        acks=0."""
         if self._failure is not None:
             raise self._failure
         if len(self._in_flight) >= self.max_in_flight:
@@ -89,7 +90,8 @@ class ClientConnection:
         return parts
 
     def next_response(self) -> Response | None:
-        """The next response, or None until more bytes have come. Records in it are views of the receive buffer."""
+        """Return the next response, or None until more bytes have come. Records in it are views of the receive
+        buffer."""
         if self._failure is not None:
             raise self._failure
         try:
@@ -116,8 +118,8 @@ class ClientConnection:
         return Response(due.correlation_id, due.api_key, version, message)
 
     def _body_version(self, due: InFlight, position: int, end: int) -> int:
-        """A broker that does not know the version of an ApiVersions request answers in version 0, which begins with
-        the error code as every version does."""
+        """Return the version of a response's body. A broker that does not know the version of an ApiVersions request
+        answers in version 0, which begins with the error code as every version does."""
         if due.api_key == ApiKey.API_VERSIONS and end - position >= _ERROR_CODE.size:
             (error,) = _ERROR_CODE.unpack_from(self.receive.buffer, position)
             if error == ErrorCode.UNSUPPORTED_VERSION:

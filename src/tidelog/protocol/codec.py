@@ -28,8 +28,8 @@ _sliced_encoders: dict[tuple[type, int], SlicedEncoder] = {}
 
 
 def decoder(cls: type, version: int) -> Decoder:
-    """`(buffer, position, end) -> (message, position after it)` over bytes or a bytearray. The caller sees to it that
-    0 <= position <= end <= len(buffer)."""
+    """Return the compiled `(buffer, position, end) -> (message, position after it)` over bytes or a bytearray. The
+    caller sees to it that 0 <= position <= end <= len(buffer)."""
     compiled = _decoders.get((cls, version))
     if compiled is None:
         compiled = compile_decoder(message_layout(cls, version), version, over_view=False)
@@ -38,7 +38,7 @@ def decoder(cls: type, version: int) -> Decoder:
 
 
 def view_decoder(cls: type, version: int) -> Decoder:
-    """As `decoder`, over a memoryview of bytes."""
+    """Return what `decoder` returns, over a memoryview of bytes."""
     compiled = _view_decoders.get((cls, version))
     if compiled is None:
         compiled = compile_decoder(message_layout(cls, version), version, over_view=True)
@@ -47,7 +47,7 @@ def view_decoder(cls: type, version: int) -> Decoder:
 
 
 def sliced_decoder(cls: type, version: int) -> SlicedDecoder:
-    """As `decoder`, in slices and with a limit on the elements: see `compile_sliced_decoder`."""
+    """Return a decoder that works in slices and limits the number of elements: see `compile_sliced_decoder`."""
     compiled = _sliced_decoders.get((cls, version))
     if compiled is None:
         compiled = _sliced_decoders[cls, version] = compile_sliced_decoder(message_layout(cls, version), version)
@@ -55,7 +55,7 @@ def sliced_decoder(cls: type, version: int) -> SlicedDecoder:
 
 
 def sliced_encoder(cls: type, version: int) -> SlicedEncoder:
-    """`message -> parts`, in slices: see `compile_sliced_encoder`."""
+    """Return the compiled `message -> parts`, in slices: see `compile_sliced_encoder`."""
     compiled = _sliced_encoders.get((cls, version))
     if compiled is None:
         compiled = _sliced_encoders[cls, version] = compile_sliced_encoder(message_layout(cls, version), version)
@@ -63,7 +63,7 @@ def sliced_encoder(cls: type, version: int) -> SlicedEncoder:
 
 
 def encoder(cls: type, version: int) -> Encoder:
-    """`message -> (pieces, indexes of the pieces that are records)`."""
+    """Return the compiled `message -> (pieces, indexes of the pieces that are records)`."""
     compiled = _encoders.get((cls, version))
     if compiled is None:
         compiled = _encoders[cls, version] = compile_encoder(message_layout(cls, version), version)
@@ -71,7 +71,7 @@ def encoder(cls: type, version: int) -> Encoder:
 
 
 def decode(cls: type[T], buffer: Buffer, version: int, position: int = 0, end: int | None = None) -> tuple[T, int]:
-    """The message that begins at `position` and ends not after `end`, and the position after it."""
+    """Return the message that begins at `position` and ends not after `end`, and the position after it."""
     compiled = decoder
     if isinstance(buffer, memoryview):
         compiled = view_decoder
@@ -84,7 +84,7 @@ def decode(cls: type[T], buffer: Buffer, version: int, position: int = 0, end: i
 
 
 def decode_exact(cls: type[T], buffer: Buffer, version: int, position: int = 0, end: int | None = None) -> T:
-    """As `decode`, where the message has to take all the bytes up to `end`."""
+    """Return the message that begins at `position` and has to take all the bytes up to `end`."""
     message, after = decode(cls, buffer, version, position, end)
     limit = len(buffer) if end is None else end
     if after != limit:
@@ -101,7 +101,7 @@ def encode(message: object, version: int) -> bytes:
 
 
 def encode_parts(message: object, version: int) -> list[Any]:
-    """The same bytes in parts: each `records` field that is not empty is a part of its own, untouched. It may be
-    anything with a length, and need not be bytes: whoever sends the parts knows what to do with it."""
+    """Return the bytes of `encode` in parts: each `records` field that is not empty is a part of its own, untouched. It
+    may be anything with a length, and need not be bytes: whoever sends the parts knows what to do with it."""
     pieces, marks = encoder(type(message), version)(message)
     return split_at_records(pieces, marks)

@@ -28,14 +28,14 @@ from tidelog.protocol.schema import FieldSchema, Wire, schema_of
 from tidelog.protocol.source import Source
 from tidelog.protocol.varint import read_string_length, read_varint, skip_tagged_fields
 
-# Up to so many structs of fixed size, the plain loop is faster than setting up the pass over all of them.
+# Up to this many structs of fixed size, the plain loop is faster than setting up the pass over all of them.
 LOOPED = 3
 
 Decoder = Callable[[Any, int, int], tuple[Any, int]]
 
 
 def compile_decoder(layout: StructLayout, version: int, *, over_view: bool) -> Decoder:
-    """`over_view`: for a memoryview, whose slices have no `decode` of their own."""
+    """Compile the decoder of a layout. `over_view` is for a memoryview, whose slices have no `decode` of their own."""
     compiler = DecoderCompiler(layout, version, over_view)
     decode: Decoder = compiler.compile()
     return decode
@@ -60,7 +60,7 @@ def _malformed(title: str, position: int, error: Exception) -> MalformedMessage:
 
 
 class DecoderCompiler:
-    # What `compile_sliced_decoder` has in their place: there readers are generators, and share the count of elements.
+    # `compile_sliced_decoder` has text here, because its readers are generators, and share the count of elements.
     call = ""
     shared = ""
 
@@ -129,7 +129,8 @@ class DecoderCompiler:
         return f"{self.source.constant('F', field.default)}()"
 
     def default_struct(self, cls: type, path: str) -> str:
-        """A fresh one, made the fast way."""
+        """Write the code that makes a struct with its defaults, without its `__init__`; return the variable that holds
+        it."""
         target = self.source.name("o")
         self.source.line(f"{target} = new({self.source.constant('C', cls)})")
         for field in schema_of(cls).fields:
@@ -183,7 +184,8 @@ class DecoderCompiler:
 
     @contextmanager
     def sized(self, field: FieldLayout, narrow: str, slow: str, destination: str) -> Iterator[str]:
-        """Reads a length or count, deals with null, and yields its name where the value is to be read."""
+        """Write the code that reads a length or count and deals with null; yield its name where the code for the value
+        is to be written."""
         source, length = self.source, self.source.name("n")
         self.run.append(("B" if field.compact else narrow, length))
         self.flush()
@@ -216,10 +218,10 @@ class DecoderCompiler:
                 self.text_array(field, count, destination)
 
     def count_elements(self, count: str) -> None:
-        """Nothing is counted here; see `compile_sliced_decoder`."""
+        """Do nothing here; `compile_sliced_decoder` counts the elements."""
 
     def end_element(self) -> None:
-        """Nothing happens between two elements here; see `compile_sliced_decoder`."""
+        """Do nothing between two elements here; see `compile_sliced_decoder`."""
 
     def primitive_array(self, field: FieldLayout, count: str, destination: str) -> None:
         assert field.wire is not None
@@ -240,8 +242,8 @@ class DecoderCompiler:
         self.source.line(f"{destination} = {items}")
 
     def struct_array(self, layout: StructLayout, count: str, destination: str) -> None:
-        """The objects are made first, all at once, then filled: `count` is known to be backed by bytes. Arrays of
-        one are so common (a produce request is two of them) that they have a shorter way."""
+        """Write the code that makes the objects first, all at once, and then fills them: `count` is known to be backed
+        by bytes. Arrays of one are so common (a produce request is two of them) that they have a shorter way."""
         source, items, target = self.source, self.source.name("l"), self.source.name("o")
         cls = source.constant("C", layout.cls)
         source.line(f"{items} = [new({cls})] if {count} == 1 else [*map(new, repeat({cls}, {count}))]")
@@ -257,7 +259,8 @@ class DecoderCompiler:
             self.flush()
 
     def fixed_structs(self, layout: StructLayout, count: str, items: str, target: str) -> None:
-        """More than a few in one pass, if (in a flexible version) none has tagged fields."""
+        """Write the code that reads more than a few structs in one pass, if (in a flexible version) none has tagged
+        fields."""
         forms = "".join(FORMATS[field.wire] for field in layout.fields if field.wire is not None)
         reader = Struct(">" + forms + "x" * layout.flexible)
         condition = f"{count} > {LOOPED}"
@@ -288,8 +291,8 @@ class DecoderCompiler:
             self.source.line(f"p = {self.call}{read}({arguments}{self.shared})")
 
     def tagged_reader(self, layout: StructLayout) -> str:
-        """A function of its own: mostly there is none to read. As in Kafka, any order is read and the last one of
-        a tag counts; a tag that this version does not know is dropped."""
+        """Write a function of its own for tagged fields, because mostly there is none to read. As in Kafka, any order
+        is read and the last one of a tag counts; a tag that this version does not know is dropped."""
         source, function = self.source, self.source.name("read_tags_")
         outer_end, self.end = self.end, "z"
         with source.function(f"def {function}(b, p, e, o{self.shared}):"):
@@ -313,7 +316,7 @@ class DecoderCompiler:
         return function
 
     def begin_reader(self) -> None:
-        """Nothing is set up here; see `compile_sliced_decoder`."""
+        """Set nothing up here; see `compile_sliced_decoder`."""
 
     def tagged_field(self, field: FieldLayout) -> None:
         source = self.source

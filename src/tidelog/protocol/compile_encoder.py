@@ -40,7 +40,7 @@ def compile_encoder(layout: StructLayout, version: int) -> Encoder:
 
 
 def split_at_records(pieces: list[Any], marks: list[int]) -> list[Any]:
-    """The pieces between records joined, the records as they are."""
+    """Return the pieces between records joined, and the records as they are."""
     parts: list[Any] = []
     start = 0
     for mark in marks:
@@ -93,7 +93,7 @@ class EncoderCompiler:
         return source.compile(title)["encode"]
 
     def begin_writer(self) -> None:
-        """Nothing else is set up here; see `compile_sliced_encoder`."""
+        """Set nothing else up here; see `compile_sliced_encoder`."""
 
     def end_writer(self) -> None:
         self.source.line("return out, marks")
@@ -175,7 +175,7 @@ class EncoderCompiler:
             source.line(f"w({piece})")
 
     def length(self, length: str, narrow: str, field: FieldLayout) -> None:
-        """Writes what is pending and the length or count after it."""
+        """Write the code for what is pending and for the length or count after it."""
         if not field.compact:
             self.run.append((narrow, length))
             self.flush()
@@ -232,7 +232,7 @@ class EncoderCompiler:
             self.end_element()
 
     def end_element(self) -> None:
-        """Nothing happens between two elements here; see `compile_sliced_encoder`."""
+        """Do nothing between two elements here; see `compile_sliced_encoder`."""
 
     def struct_array(self, layout: StructLayout, items: str) -> None:
         target = self.source.name("o")
@@ -248,7 +248,7 @@ class EncoderCompiler:
             self.end_element()
 
     def is_one_pack(self, layout: StructLayout) -> bool:
-        """Nothing to look at before or after the fixed fields of an element."""
+        """Tell whether nothing has to be looked at before or after the fixed fields of an element."""
         return (
             layout.is_fixed
             and not layout.tagged
@@ -269,7 +269,8 @@ class EncoderCompiler:
             self.flush()
 
     def tagged_writer(self, layout: StructLayout) -> str:
-        """A function of its own: mostly there is none to write. Only what is not the default is written."""
+        """Write a function of its own for tagged fields, because mostly there is none to write. Only what is not the
+        default is written."""
         source, function = self.source, self.source.name("write_tags_")
         with source.function(f"def {function}(o):"):
             source.line("fields = []")
@@ -301,7 +302,8 @@ class EncoderCompiler:
         return self.differs_from(field, value, default_of(field, path))
 
     def differs_from(self, field: FieldSchema, value: str, default: Any) -> str:
-        """An expression. Null where the default is not null differs, whether the version allows null or not."""
+        """Return an expression that is true where the value is not the default. Null where the default is not null
+        differs, whether the version allows null or not."""
         if default is None:
             return f"{value} is not None"
         if field.is_array or field.wire in (Wire.BYTES, Wire.RECORDS):

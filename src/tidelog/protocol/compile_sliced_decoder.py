@@ -24,7 +24,7 @@ SlicedDecoder = Callable[[Any, int, int, list[int]], Generator[None, None, tuple
 
 
 def compile_sliced_decoder(layout: StructLayout, version: int) -> SlicedDecoder:
-    """Over bytes or a bytearray, which must stay as they are until the last slice was read."""
+    """Compile a decoder over bytes or a bytearray, which must stay as they are until the last slice was read."""
     decode: SlicedDecoder = _SlicedDecoderCompiler(layout, version, over_view=False).compile()
     return decode
 
@@ -32,7 +32,7 @@ def compile_sliced_decoder(layout: StructLayout, version: int) -> SlicedDecoder:
 def skip_tagged_fields_in_slices(
     buffer: bytes, position: int, end: int, allowed: list[int]
 ) -> Generator[None, None, int]:
-    """The position after tagged fields of which none is known; each counts as an element."""
+    """Return the position after tagged fields of which none is known; each counts as an element."""
     count, position = read_varint(buffer, position)
     allowed[0] -= count
     if allowed[0] < 0:
@@ -63,7 +63,7 @@ class _SlicedDecoderCompiler(DecoderCompiler):
 
     def begin_reader(self) -> None:
         self.source.line(f"s = {SLICE}")
-        with self.source.block("if k is None:"):  # never: it makes a generator of a reader without arrays
+        with self.source.block("if k is None:"):  # never true: the `yield` makes a reader without arrays a generator
             self.source.line("yield")
 
     def count_elements(self, count: str) -> None:
@@ -78,7 +78,7 @@ class _SlicedDecoderCompiler(DecoderCompiler):
             self.source.line("yield")
 
     def struct_array(self, layout: StructLayout, count: str, destination: str) -> None:
-        """One element after the other: nothing is made ahead of its slice."""
+        """Write the code that reads one element after the other: nothing is made ahead of its slice."""
         source, items, target = self.source, self.source.name("l"), self.source.name("o")
         source.line(f"{items} = []")
         with source.block(f"for _ in range({count}):"):

@@ -25,8 +25,8 @@ def compile_sliced_encoder(layout: StructLayout, version: int) -> SlicedEncoder:
 
 
 def _drain(parts: list[Any], pieces: list[Any], marks: list[int], left: list[int]) -> None:
-    """Join what was written since the last time, after its size was looked at: a byte string that is in the message
-    many times is there once until it is joined. Ranges of files take no memory, and are not counted."""
+    """Join what was written since the last time, after its size was counted: a byte string that is in the message many
+    times is in memory once until it is joined. Ranges of files take no memory, and are not counted."""
     left[0] -= sum(len(piece) for piece in pieces if isinstance(piece, bytes))
     if left[0] < 0:
         raise MessageTooLarge(f"more than the {left[1]} bytes that it may take")
@@ -47,7 +47,7 @@ class _SlicedEncoderCompiler(EncoderCompiler):
         self.source.line("parts = []")
         self.source.line("left = [limit, limit]")
         self.source.line("s = t = 0")
-        with self.source.block("if m is None:"):  # never: it makes a generator of a writer without arrays
+        with self.source.block("if m is None:"):  # never true: the `yield` makes a writer without arrays a generator
             self.source.line("yield")
 
     def end_writer(self) -> None:
@@ -70,7 +70,7 @@ class _SlicedEncoderCompiler(EncoderCompiler):
         return self.is_in_tags and super().is_one_pack(layout)
 
     def tagged_writer(self, layout: StructLayout) -> str:
-        """Tagged fields are written in one go: none of them is a long array."""
+        """Write tagged fields in one go: none of them is a long array."""
         outer, self.is_in_tags = self.is_in_tags, True
         function = super().tagged_writer(layout)
         self.is_in_tags = outer

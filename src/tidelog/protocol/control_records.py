@@ -118,7 +118,7 @@ def encode_control_record_key(record_type: ControlRecordType) -> bytes:
 
 
 def decode_control_record_key(key: Buffer) -> ControlRecordType | None:
-    """None for a type of a later release, which a reader passes over.
+    """Return the type of a control record; None for a type of a later release, which a reader passes over.
 
     Later versions of the key may only append to it, so more bytes than these are no error.
     """
@@ -134,7 +134,7 @@ def decode_control_record_key(key: Buffer) -> ControlRecordType | None:
 
 
 def encode_control_record_value(message: Any, version: int = 0) -> bytes:
-    """Version 0 is what Kafka 4.3 writes of every one of them."""
+    """Encode the value. Version 0 is what Kafka 4.3 writes of every type."""
     return encode_prefixed(message, version) if isinstance(message, EndTxnMarker) else encode(message, version)
 
 
@@ -148,7 +148,8 @@ def decode_control_record_value(record_type: ControlRecordType, value: Buffer) -
 
 
 def _decode_marker(value: Buffer, version: int) -> EndTxnMarker:
-    """A marker of a later version begins as one of version 0 does, and a reader must not stumble over it."""
+    """Decode a marker. One of a later version begins as one of version 0 does, and a reader must not stumble over
+    it."""
     if version < 0:
         raise MalformedMessage(f"a transaction marker of version {version}", 0)
     marker, end = decode(EndTxnMarker, value, 0, PREFIX_BYTES)

@@ -26,12 +26,12 @@ from tidelog.protocol.varint import MAX_LENGTH
 
 SIZE_BYTES = 4
 DEFAULT_MAX_FRAME_BYTES = 104_857_600  # socket.request.max.bytes
-# Most requests are far smaller, and ten thousand connections have to fit into memory.
+# The first size of a buffer. Most requests are far smaller, and ten thousand connections have to fit into memory.
 INITIAL_CAPACITY_BYTES = 65_536
-# A receive into less is not worth its system call.
+# The least room for a receive: one into less is not worth its system call.
 MINIMUM_ROOM_BYTES = 4_096
-# How far small frames alone make it grow: what fits into a processor's cache, so that what was received is still there
-# when it is checked and written.
+# How far small frames alone make the buffer grow: what fits into a processor's cache, so that received bytes are still
+# there when they are checked and written.
 BUSY_CAPACITY_BYTES = 262_144
 
 _SIZE: Final = Struct(">i")
@@ -39,7 +39,8 @@ _NOTHING: Final = bytearray()
 
 
 def framed(header: bytes, parts: list[Any]) -> list[Any]:
-    """The parts of a message as a frame. Size and header join the first part, so that a small frame is one part."""
+    """Return the parts of a message as a frame. Size and header join the first part, so that a small frame is one
+    part."""
     size = len(header) + sum(map(len, parts))
     if size > MAX_LENGTH:
         raise EncodeError("a frame", f"{size} bytes, {MAX_LENGTH} is the most")
@@ -61,23 +62,25 @@ class ReceiveBuffer:
         self._start = 0  # of the bytes that are not handed out yet
         self._end = 0  # of the bytes that have arrived
         self._lent = False  # frames handed out since the last release
-        self._was_filled = False  # by a receive, which might have brought more
+        self._was_filled = False  # a receive took all the room, and might have brought more
 
     @property
     def pending_bytes(self) -> int:
-        """Arrived and not handed out: part of a frame, or frames that nobody has asked for yet."""
+        """The number of bytes that have arrived and are not handed out: part of a frame, or frames that nobody has
+        asked for yet."""
         return self._end - self._start
 
     @property
     def claimed_bytes(self) -> int:
-        """Of the frame that has begun and is not handed out, with its size; 0 where its size is not known yet."""
+        """The size, by its own claim, of the frame that has begun and is not handed out, its size field included; 0
+        where it is not known yet."""
         if self.pending_bytes < SIZE_BYTES:
             return 0
         (size,) = _SIZE.unpack_from(self.buffer, self._start)
         return SIZE_BYTES + int(size)
 
     def writable(self) -> memoryview:
-        """Room for the next receive, never empty. Valid until the next call of any other method."""
+        """Return room for the next receive, never empty. Valid until the next call of any other method."""
         end = self._end
         if end != self._start or end + MINIMUM_ROOM_BYTES > self.capacity:
             self._make_room()
@@ -85,7 +88,7 @@ class ReceiveBuffer:
         return self.view[end:] if end else self.view
 
     def commit(self, count: int) -> None:
-        """`count` bytes have been written to the room that `writable` gave."""
+        """Note that `count` bytes have been written to the room that `writable` returned."""
         room = self.capacity - self._end
         if not 0 <= count <= room:
             raise ValueError(f"{count} bytes committed, there was room for {room}")
@@ -94,7 +97,7 @@ class ReceiveBuffer:
             self._was_filled = True
 
     def feed(self, data: bytes | bytearray | memoryview) -> None:
-        """Bytes that arrived some other way (TLS, the simulator), in as many steps as the room asks for."""
+        """Take bytes that arrived some other way (TLS, the simulator), in as many steps as the room asks for."""
         rest = memoryview(data)
         while rest:
             room = self.writable()
@@ -104,7 +107,8 @@ class ReceiveBuffer:
             rest = rest[count:]
 
     def next_frame(self) -> tuple[int, int] | None:
-        """Where the next whole frame begins (after its size) and ends in `buffer`; None where it has not arrived."""
+        """Return where the next whole frame begins (after its size) and ends in `buffer`; None where it has not
+        arrived."""
         start = self._start
         available = self._end - start
         if available < SIZE_BYTES:
@@ -119,11 +123,11 @@ class ReceiveBuffer:
         return start + SIZE_BYTES, self._start
 
     def put_back(self, start: int) -> None:
-        """The frame that was handed out last, from `start` on, was not looked at: it is the next one again."""
+        """Make the frame that was handed out last, from `start` on, the next one again: it was not looked at."""
         self._start = start - SIZE_BYTES
 
     def release(self) -> None:
-        """No view of a frame handed out so far is in use any more."""
+        """Note that no view of a frame handed out so far is in use any more."""
         self._lent = False
         if self._start == self._end:
             self._start = self._end = 0
@@ -133,8 +137,8 @@ class ReceiveBuffer:
                     self._replace(2 * self.capacity)
 
     def surrender(self) -> None:
-        """Frames handed out so far stay in use beyond `release`: their memory is their users' from here on, and what
-        arrives goes elsewhere."""
+        """Leave the memory of the frames handed out so far to their users, who need it beyond `release`; what arrives
+        goes elsewhere."""
         self._replace(max(self.initial_capacity, self.pending_bytes + MINIMUM_ROOM_BYTES))
 
     def trim(self) -> None:
@@ -144,13 +148,13 @@ class ReceiveBuffer:
             self.buffer, self.view = _NOTHING, memoryview(_NOTHING)
 
     def discard(self) -> None:
-        """The connection has ended: give the memory back, whatever is in it. Views of it keep what they see."""
+        """Give the memory back, whatever is in it, because the connection has ended. Views of it keep what they see."""
         self._start = self._end = self.capacity = 0
         self._lent = self._was_filled = False
         self.buffer, self.view = _NOTHING, memoryview(_NOTHING)
 
     def _make_room(self) -> None:
-        """Room behind the unread bytes for the frame that has begun, as far as its claim is believed by now."""
+        """Make room behind the unread bytes for the frame that has begun, as far as its claim is believed by now."""
         pending = self._end - self._start
         need = max(self._begun_frame_bytes(), pending + MINIMUM_ROOM_BYTES)
         if self._start + need <= self.capacity:
@@ -163,8 +167,9 @@ class ReceiveBuffer:
             self._move_to_front()
 
     def _begun_frame_bytes(self) -> int:
-        """With its size, but not more than twice what has arrived of it. A size that cannot be is not an error yet:
-        `next_frame` says so when its turn has come, however the bytes before it were cut."""
+        """The size of the frame that has begun, its size field included, but not more than twice what has arrived of
+        it. An impossible size is not an error yet: `next_frame` says so when its turn has come, however the bytes
+        before it were cut."""
         if self.pending_bytes < SIZE_BYTES:
             return SIZE_BYTES
         (size,) = _SIZE.unpack_from(self.buffer, self._start)

@@ -8,7 +8,7 @@ class RequestHeader:
     request_api_key: int16
     request_api_version: int16
     correlation_id: int32
-    # In the old form even in a flexible header, so that a broker can read it in a request of any version.
+    # In the old encoding even in a flexible header, so that a broker can read it in a request of any version.
     client_id: string | None = field("1+", nullable="1+", default=None, flexible="none")
 
 

@@ -12,7 +12,7 @@ from tidelog.model.lazy_dataclass import dataclass
 from tidelog.protocol.errors import SchemaError, UnsupportedVersion
 from tidelog.protocol.schema import FieldSchema, MessageSchema, Wire, schema_of
 
-# What `struct` calls the types of fixed size. All of Kafka's numbers are big endian.
+# The letters of `struct` for the types of fixed size. All of Kafka's numbers are big endian.
 FORMATS: dict[Wire, str] = {
     Wire.BOOL: "?",
     Wire.INT8: "b",
@@ -47,7 +47,8 @@ class FieldLayout:
 
     @property
     def element_bytes(self) -> int:
-        """The least that one element takes. Never 0: a count is believed only as far as bytes are there for it."""
+        """The least number of bytes that one element takes. Never 0: a count is believed only as far as bytes are there
+        for it."""
         if self.struct is not None:
             return max(1, self.struct.minimum_bytes)
         return _primitive_bytes(self.wire, self.compact)
@@ -76,7 +77,8 @@ class StructLayout:
 
     @property
     def is_fixed(self) -> bool:
-        """All fields of fixed size: in a flexible version up to the tagged fields, which are mostly none."""
+        """Tell whether all fields have a fixed size: in a flexible version up to the tagged fields, which are mostly
+        none."""
         return bool(self.fields) and all(field.is_fixed for field in self.fields)
 
     @property
@@ -94,7 +96,7 @@ def message_layout(cls: type, version: int) -> StructLayout:
 
 
 def default_of(field: FieldSchema, path: str) -> Any:
-    """The value that a reader sees where the field is not there."""
+    """Return the value that a reader sees where the field is not there."""
     if field.default is dataclasses.MISSING:
         raise SchemaError(f"{path}: needs a default, because not every version has it in the body")
     return field.default() if field.default_is_factory else field.default

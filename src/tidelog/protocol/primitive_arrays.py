@@ -14,7 +14,7 @@ _UUID = Struct(">16s")
 
 
 class Unpackers(dict[int, Callable[..., tuple[Any, ...]]]):
-    """count -> `unpack_from` of so many values."""
+    """The functions that unpack arrays of one type: from the number of values to `unpack_from`."""
 
     def __init__(self, form: str) -> None:
         self.form = form
@@ -27,7 +27,7 @@ class Unpackers(dict[int, Callable[..., tuple[Any, ...]]]):
 
 
 class Packers(dict[int, Callable[..., bytes]]):
-    """count -> `pack` of so many values."""
+    """The functions that pack arrays of one type: from the number of values to `pack`."""
 
     def __init__(self, form: str) -> None:
         self.form = form

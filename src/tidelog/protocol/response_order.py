@@ -18,21 +18,22 @@ class ResponseOrder:
         self._slots: deque[Sequence[Any] | None] = deque()  # its parts where it is complete, by age
 
     def __len__(self) -> int:
-        """Requests that were opened and have not left."""
+        """The number of requests that were opened and have not left."""
         return len(self._slots)
 
     @property
     def opened_total(self) -> int:
-        """Requests that were ever opened: the sequence number of the next one."""
+        """The number of requests that were ever opened, which is the sequence number of the next one."""
         return self._first + len(self._slots)
 
     def open(self) -> int:
-        """The sequence number of a request that has just arrived."""
+        """Return the sequence number of a request that has just arrived."""
         self._slots.append(None)
         return self._first + len(self._slots) - 1
 
     def complete(self, sequence: int, parts: Sequence[Any]) -> list[Any]:
-        """What may leave now, in order: nothing, this response, or this one and those it was holding back."""
+        """Complete a request, and return the parts that may leave now, in order: nothing, this response, or this one
+        and those that waited for it."""
         slots = self._slots
         index = sequence - self._first
         if not 0 <= index < len(slots) or slots[index] is not None:
@@ -51,11 +52,11 @@ class ResponseOrder:
 
     @property
     def held_bytes(self) -> int:
-        """Of responses that wait for an earlier one; ranges of files are not in memory."""
+        """The bytes of responses that wait for an earlier one; ranges of files are not in memory, and not counted."""
         return sum(len(part) for parts in self._slots if parts for part in parts if isinstance(part, _IN_MEMORY))
 
     def abandon(self) -> list[Any]:
-        """Forget everything; returns the parts that were held."""
+        """Forget everything; return the parts that were held."""
         held = [part for parts in self._slots if parts for part in parts]
         self._first += len(self._slots)
         self._slots.clear()

@@ -42,7 +42,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 class Wire(Enum):
-    """The primitive types of the protocol."""
+    """A primitive type of the protocol."""
 
     BOOL = "bool"
     INT8 = "int8"
@@ -89,7 +89,7 @@ class FieldSchema:
     tag: int | None
     tagged: Versions
     ignorable: bool
-    # None: as the message. The client id of a request header stays in the old encoding in a flexible header.
+    # None: the message's. The client id of a request header stays in the old encoding in a flexible header.
     flexible: Versions | None
     default: Any  # MISSING: has to be given. A factory where `default_is_factory`.
     default_is_factory: bool
@@ -107,7 +107,7 @@ class MessageSchema:
 
 
 class _Declared(NamedTuple):
-    """What `field` was given."""
+    """The arguments that `field` was given."""
 
     versions: str
     default: Any
@@ -143,7 +143,7 @@ def field(
     ignorable: bool = False,
     flexible: str | None = None,
 ) -> Any:
-    """A field that is not plainly in every version. `tagged` defaults to the versions of the field."""
+    """Declare a field that is not plainly in every version. `tagged` defaults to the versions of the field."""
     return _Declared(versions, default, default_factory, nullable, tag, tagged, ignorable, flexible)
 
 
@@ -163,7 +163,7 @@ _PLAIN: dict[str, Any] = {
 
 
 def _field_schema(name: str, annotation: Any, declared: Any) -> FieldSchema:
-    """`declared` is a field of the standard library's, or a default, or MISSING."""
+    """Return the schema of a field. `declared` is a field of the standard library's, or a default, or MISSING."""
     wire, struct_type, is_array = _resolve(annotation)
     has_factory = False
     metadata: Mapping[Any, Any] = {}
@@ -183,7 +183,7 @@ def _field_schema(name: str, annotation: Any, declared: Any) -> FieldSchema:
 
 
 def _resolve(annotation: Any) -> tuple[Wire | None, type | None, bool]:
-    """(primitive or None, struct or None, is array) of an annotation, None arms of a union left out."""
+    """Return (primitive or None, struct or None, is array) for an annotation, None arms of a union left out."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return annotation.__metadata__[0], None, False
@@ -214,7 +214,7 @@ def _shown(message: Any) -> str:
 
 
 class _Declaration(NamedTuple):
-    """What a decorator was given, and the defaults of the class's fields."""
+    """The arguments that a decorator was given, and the defaults of the class's fields."""
 
     kind: MessageKind
     versions: str
@@ -225,7 +225,7 @@ class _Declaration(NamedTuple):
 
 
 class _Unfinished:
-    """An attribute of a message's class that is not there before `_finish`. Whoever asks for it finishes the class."""
+    """An attribute of a message's class that is not there before `_finish`. Reading it finishes the class."""
 
     __slots__ = ("_name",)
 
@@ -241,7 +241,7 @@ _UNFINISHED = {name: _Unfinished(name) for name in ("__schema__", "__dataclass_f
 
 
 def _first_init(message: object, /, **values: Any) -> None:
-    """The `__init__` of a class whose first instance is being made."""
+    """Finish the class whose first instance is being made, and call its real `__init__`."""
     _finish(type(message))
     type(message).__init__(message, **values)
 
@@ -254,7 +254,7 @@ def _declare(
     api_key: int = -1,
     latest_version_unstable: bool = False,
 ) -> type[T]:
-    """A class with slots, for which one has to be made anew; the rest is left to `_finish`."""
+    """Return the class with slots, for which it has to be made anew; the rest is left to `_finish`."""
     names = tuple(cls.__annotations__)
     defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
     body = {name: value for name, value in cls.__dict__.items() if name not in (*names, "__dict__", "__weakref__")}
@@ -301,7 +301,7 @@ def _finish(cls: Any) -> None:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 def struct(cls: type[T]) -> type[T]:
-    """A part of messages. Its versions are those of the message that it stands in."""
+    """Declare a part of messages. Its versions are those of the message that it stands in."""
     return _declare(cls, "struct")
 
 
@@ -325,7 +325,7 @@ def response(*, api_key: int, versions: str, flexible: str) -> Callable[[type[T]
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 def record(kind: MessageKind, *, api_key: int = -1, versions: str, flexible: str) -> Callable[[type[T]], type[T]]:
-    """A message that is stored rather than sent: metadata, coordinator and control records. Headers too."""
+    """Declare a message that is stored rather than sent: metadata, coordinator and control records. Headers too."""
 
     def decorate(cls: type[T]) -> type[T]:
         return _declare(cls, kind, versions, flexible, api_key)

@@ -27,7 +27,7 @@ from tidelog.protocol.varint import read_varint, skip_tagged_fields
 # A Java producer has 5 in flight, librdkafka up to a million (of which most are in its socket). What is not read here
 # waits in the socket's buffers, so more would only cost memory.
 MAX_IN_FLIGHT = 1_000
-# Kafka's header has none. Some from a later release are passed over; to pass over millions would take seconds.
+# How many tagged fields of a header are passed over: Kafka has none so far, and to pass over millions takes seconds.
 MAX_HEADER_TAGS = 100
 
 # Both headers are read and written with every frame, so they are spelled out here; `headers` declares them, and a
@@ -81,26 +81,26 @@ class ServerConnection:
 
     @property
     def in_flight(self) -> int:
-        """Requests handed out whose response has not left."""
+        """The number of requests handed out whose response has not left."""
         return len(self._order)
 
     @property
     def opened_total(self) -> int:
-        """Requests that were ever handed out."""
+        """The number of requests that were ever handed out."""
         return self._order.opened_total
 
     @property
     def held_bytes(self) -> int:
-        """Of responses in memory that are complete and wait for an earlier one."""
+        """The bytes of responses in memory that are complete and wait for an earlier one."""
         return self._order.held_bytes
 
     @property
     def wants_bytes(self) -> bool:
-        """Whether to go on reading from the socket."""
+        """Tell whether to go on reading from the socket."""
         return self._failure is None and len(self._order) < self.max_in_flight
 
     def next_event(self) -> Request | UnsupportedRequest | None:
-        """The next request, or None until more bytes (or, at the limit, responses) have come."""
+        """Return the next request, or None until more bytes (or, at the limit, responses) have come."""
         if self._failure is not None:
             raise self._failure
         if len(self._order) >= self.max_in_flight:
@@ -113,7 +113,7 @@ class ServerConnection:
             raise
 
     def open(self, start: int, end: int) -> Request | UnsupportedRequest:
-        """The request in a frame of the receive buffer; for owners that look at frames themselves first."""
+        """Return the request in a frame of the receive buffer; for owners that look at frames themselves first."""
         buffer = self.receive.buffer
         if end - start < _HEADER.size:
             raise MalformedMessage("RequestHeader: ends too early", end)
@@ -158,21 +158,21 @@ class ServerConnection:
         return after
 
     def open_unread(self) -> int:
-        """The sequence of a request whose frame the owner has read by itself."""
+        """Return the sequence number of a request whose frame the owner has read by itself."""
         return self._order.open()
 
     def abandon(self) -> list[Any]:
-        """The peer is gone: the parts of all responses that were held back, to be let go of."""
+        """Return the parts of all responses that were held back, to be let go of: the peer is gone."""
         return self._order.abandon()
 
     def respond(self, sequence: int, parts: list[Any]) -> list[Any]:
-        """Complete a request with the frame that answers it (see `encode_response`), or with no parts where it gets
-        no answer. Returns the parts that may leave now, in order."""
+        """Complete a request with the frame that answers it (see `encode_response`), or with no parts where it gets no
+        answer. Return the parts that may leave now, in order."""
         return self._order.complete(sequence, parts)
 
 
 def decode_request(request: Request, cls: type) -> Any:
-    """The body. Records in it are views of the receive buffer, which may be changed in place. Bytes after it are
+    """Return the body. Records in it are views of the receive buffer, which may be changed in place. Bytes after it are
     passed over, as Kafka does: a client that pads its requests works there, so it has to work here."""
     body: Any
     body, _ = decode(cls, request.buffer, request.api_version, request.position, request.end)
@@ -180,10 +180,10 @@ def decode_request(request: Request, cls: type) -> Any:
 
 
 def encode_response(correlation_id: int, response: object, version: int) -> list[Any]:
-    """A whole response frame: size, header, body; records in it as parts of their own."""
+    """Return a whole response frame: size, header, body; records in it as parts of their own."""
     return framed_response(correlation_id, encode_parts(response, version), type(response), version)
 
 
 def framed_response(correlation_id: int, parts: list[Any], cls: type, version: int) -> list[Any]:
-    """The frame of a response of this class whose body was encoded."""
+    """Return the frame of a response of this class whose body was encoded."""
     return framed(_RESPONSE_HEADERS[response_header_version(cls, version)].pack(correlation_id), parts)

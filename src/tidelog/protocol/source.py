@@ -33,7 +33,7 @@ class Source:
 
     @contextmanager
     def function(self, head: str) -> Iterator[None]:
-        """A function of its own, begun in the middle of another if need be."""
+        """Begin a function of its own, in the middle of another if need be."""
         outer, self._lines = self._lines, []
         depth, self._depth = self._depth, 0
         with self.block(head):
@@ -46,7 +46,7 @@ class Source:
         return f"{prefix}{self._names}"
 
     def constant(self, prefix: str, value: Any) -> str:
-        """The name under which the source sees `value`. Equal hashable values share one."""
+        """Return the name under which the source sees `value`. Equal hashable values share one."""
         key = (type(value), value)
         try:
             known = self._constants.get(key)

@@ -31,12 +31,12 @@ class UnknownRecordVersion(ProtocolError):
 
 
 def encode_prefixed(message: Any, version: int) -> bytes:
-    """The version, and the message in it."""
+    """Return the version, and the message encoded in that version."""
     return version.to_bytes(PREFIX_BYTES, "big") + encode(message, version)
 
 
 def decode_prefixed(cls: type[Any], buffer: Buffer) -> tuple[Any, int]:
-    """(message, version), the inverse of `encode_prefixed`."""
+    """Return (message, version), the inverse of `encode_prefixed`."""
     version = read_prefix(buffer)
     check_version(cls, version)
     return decode_exact(cls, buffer, version, PREFIX_BYTES), version

@@ -17,7 +17,8 @@ SMALL = tuple(bytes((value,)) for value in range(128))
 
 
 def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """(value, position after it). IndexError where the buffer ends first: the compiled codec turns it into its own."""
+    """Return (value, position after it). Raises IndexError where the buffer ends first: the compiled codec turns it
+    into its own error."""
     value = shift = 0
     for index in range(position, position + 5):
         byte = buffer[index]
@@ -31,7 +32,7 @@ def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def read_string_length(buffer: Buffer, position: int) -> tuple[int, int]:
-    """As `read_varint`, for the length + 1 of a string, which has a limit of its own."""
+    """Return what `read_varint` does, for the length + 1 of a string, which has a limit of its own."""
     length, after = read_varint(buffer, position)
     if length > MAX_STRING_BYTES + 1:
         raise MalformedMessage(f"a string of {length - 1} bytes, {MAX_STRING_BYTES} is the most", position)
@@ -39,8 +40,8 @@ def read_string_length(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def varint(value: int) -> bytes:
-    """The shortest form. For the codec's length + 1, so beyond `MAX_LENGTH` + 1 is a ValueError: the compiled encoder
-    makes an EncodeError of it that names the field."""
+    """Return the shortest form. It is for the codec's length + 1, so beyond `MAX_LENGTH` + 1 is a ValueError: the
+    compiled encoder makes an EncodeError of it that names the field."""
     if value < 0x80:
         return SMALL[value]
     if value > MAX_LENGTH + 1:
@@ -54,14 +55,14 @@ def varint(value: int) -> bytes:
 
 
 def string_varint(value: int) -> bytes:
-    """As `varint`, for the length + 1 of a string."""
+    """Return what `varint` does, for the length + 1 of a string."""
     if value > MAX_STRING_BYTES + 1:
         raise ValueError(f"a string of {value - 1} bytes, {MAX_STRING_BYTES} is the most")
     return varint(value)
 
 
 def skip_tagged_fields(buffer: Buffer, position: int, end: int) -> int:
-    """The position after tagged fields of which none is known. Their values are dropped."""
+    """Return the position after tagged fields of which none is known. Their values are dropped."""
     count, position = read_varint(buffer, position)
     for _ in range(count):
         _, position = read_varint(buffer, position)

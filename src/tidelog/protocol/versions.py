@@ -8,7 +8,7 @@ _RANGE = re.compile(r"(\d+)(?:(\+)|-(\d+))?")
 
 
 class Versions(NamedTuple):
-    """A closed range; `lowest > highest` is the empty one."""
+    """A closed range of versions; `lowest > highest` is the empty one."""
 
     lowest: int
     highest: int

@@ -1,8 +1,8 @@
 """Wants to lead: first asks whether it could win (prospective, KIP-996), then for votes (candidate).
 
 The prospective asks in the epoch that there is, so that a node which was cut off and comes back does not push a working
-leader aside with a higher epoch. Only who would get a majority goes on, with the next epoch and a vote for itself,
-which is on disk before anybody is asked.
+leader aside with a higher epoch. Only a node that would get a majority goes on, with the next epoch and a vote for
+itself, which is on disk before anybody is asked.
 """
 
 from tidelog.model.ids import NodeId
@@ -13,7 +13,7 @@ from tidelog.raft.voters import ReplicaKey, VoterSet
 
 @dataclass(slots=True)
 class Ballot:
-    """One election, or the question before it. A voter has one voice however often it answers."""
+    """The votes of one election, or of the question before it. A voter counts once, however often it answers."""
 
     voters: VoterSet
     granted: dict[NodeId, None] = field(default_factory=dict)
@@ -29,7 +29,8 @@ class Ballot:
 
 @dataclass(slots=True)
 class Prospective:
-    """Nothing durable changes: leader and vote of the epoch stay what they were."""
+    """The role of a node that asks whether it could win. Nothing durable changes: leader and vote of the epoch stay
+    what they were."""
 
     epoch: int
     leader_id: NodeId | None

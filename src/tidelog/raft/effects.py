@@ -15,7 +15,7 @@ from tidelog.raft.quorum_state import ElectionState
 
 @dataclass(slots=True, frozen=True)
 class Started:
-    """The log is loaded and what `quorum-state` says is known; the first event."""
+    """The first event: the log is loaded and what `quorum-state` says is known."""
 
     election: ElectionState
     log_end_offset: int
@@ -24,26 +24,27 @@ class Started:
 
 @dataclass(slots=True, frozen=True)
 class Ticked:
-    """The deadline has come."""
+    """The event that the deadline has come."""
 
 
 @dataclass(slots=True, frozen=True)
 class Appended:
-    """Records were written to the end of the log, ours or a leader's. They are not durable yet."""
+    """The event that records were written to the end of the log, ours or a leader's. They are not durable yet."""
 
     log_end_offset: int
 
 
 @dataclass(slots=True, frozen=True)
 class Synced:
-    """Everything below this offset is on our own disk for good."""
+    """The event that everything below this offset is on our own disk for good."""
 
     offset: int
 
 
 @dataclass(slots=True, frozen=True)
 class ResignRequested:
-    """Leave the leadership: the node stops, or its machine could not go on. `is_final`: never stand again."""
+    """The request to leave the leadership: the node stops, or its machine could not go on. `is_final`: never stand
+    again."""
 
     is_final: bool
 
@@ -55,14 +56,14 @@ Event: TypeAlias = Started | Ticked | Appended | Synced | ResignRequested
 
 @dataclass(slots=True, frozen=True)
 class Persist:
-    """Replace `quorum-state`, durably, before the effects behind this one."""
+    """The order to replace `quorum-state`, durably, before the effects behind this one."""
 
     election: ElectionState
 
 
 @dataclass(slots=True, frozen=True)
 class AppendControl:
-    """One batch of control records at the end of the log, in this epoch."""
+    """The order to append one batch of control records at the end of the log, in this epoch."""
 
     epoch: int
     messages: tuple[Any, ...]
@@ -70,7 +71,7 @@ class AppendControl:
 
 @dataclass(slots=True, frozen=True)
 class LeaderChanged:
-    """`leader_id` is None while nobody is known to lead."""
+    """The news of another leader; `leader_id` is None while nobody is known to lead."""
 
     epoch: int
     leader_id: NodeId | None
@@ -78,7 +79,7 @@ class LeaderChanged:
 
 @dataclass(slots=True, frozen=True)
 class HighWatermarkAdvanced:
-    """Everything below is committed."""
+    """The news that everything below `offset` is committed."""
 
     offset: int
 

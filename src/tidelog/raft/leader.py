@@ -17,7 +17,7 @@ from tidelog.raft.voters import ReplicaKey, VoterNode, VoterSet, to_record
 
 LEADER_CHANGE_VERSION: Final = 0
 KRAFT_VERSION_RECORD_VERSION: Final = 0
-_OF_THE_FORMAT: Final = -1  # where voters are that no log has said yet
+_OF_THE_FORMAT: Final = -1  # the offset of voters that only the snapshot of `format` has, and not the log
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Leader:
         return ElectionState(self.epoch, self.local.id, self.local)
 
     def reached(self, voter: ReplicaKey, offset: int) -> int | None:
-        """A voter has the log up to `offset` on its disk; the high watermark if that moved it."""
+        """Note that a voter has the log up to `offset` on its disk; return the high watermark if that moved it."""
         if self.voters.is_voter(voter):
             self.end_offsets[voter.id] = max(offset, self.end_offsets.get(voter.id, 0))
         offset = self._majority_offset()
@@ -55,8 +55,8 @@ class Leader:
 
 
 def start_of_epoch(history: VoterHistory, local: VoterNode, granting: Sequence[NodeId]) -> tuple[Any, ...]:
-    """The control records that a leader begins its epoch with. Those of the voters come along where the log does not
-    have them yet, or has this one's old endpoints."""
+    """Return the control records with which a leader begins its epoch. Those of the voters come along where the log
+    does not have them yet, or has this one's old endpoints."""
     change = LeaderChangeMessage(
         version=LEADER_CHANGE_VERSION,
         leader_id=local.key.id,

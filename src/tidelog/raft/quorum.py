@@ -5,9 +5,9 @@
     Leader --asked to--> Resigned --timeout--> Unattached, one epoch later
     start: Resigned in the epoch that it led, Candidate in the one that it stood in, Unattached otherwise
 
-Epochs only go up. A single voter walks the whole way in one step, by the same transitions as one of several. Those who
-follow another leader (`follower`), and what voters say to each other, come with the cluster; until then a quorum of
-several voters is refused at the start instead of waiting for answers that nobody gives.
+Epochs only go up. A single voter walks the whole way in one step, by the same transitions as one of several. The role
+of those who follow another leader, and what voters say to each other, are not implemented; a quorum of several voters
+is refused at the start instead of waiting for answers that nobody gives.
 """
 
 from typing import TypeAlias
@@ -40,7 +40,7 @@ Role: TypeAlias = Unattached | Prospective | Candidate | Leader | Resigned
 
 
 class UnservedQuorumError(Exception):
-    """The voters are not ones that this release can be part of."""
+    """The error for a set of voters that this release can not be part of."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,7 +54,7 @@ class Quorum:
     def __init__(
         self, local: VoterNode, history: VoterHistory, entropy: Entropy, timeouts: QuorumTimeouts | None = None
     ) -> None:
-        """`history` has read the whole log, and whoever appends to it goes on telling it."""
+        """`history` has read the whole log, and whoever appends to the log goes on telling it."""
         self.local = local
         self.history = history
         self._entropy = entropy
@@ -77,12 +77,12 @@ class Quorum:
 
     @property
     def is_only_voter(self) -> bool:
-        """Whether what this node has on disk is committed: no other voter can replace it, nor is one needed."""
+        """Tell whether what this node has on disk is committed: no other voter can replace it, nor is one needed."""
         return self.history.voters.is_only_voter(self.local.key)
 
     @property
     def deadline(self) -> int | None:
-        """When the machine wants to be stepped with Ticked; None: not for the sake of time."""
+        """The time at which the machine wants to be stepped with Ticked; None where no time is due."""
         return self.role.deadline
 
     def step(self, now_ms: int, event: Event) -> list[Effect]:
@@ -122,7 +122,8 @@ class Quorum:
             )
 
     def _first_role(self, now_ms: int, election: ElectionState, last_epoch: int) -> Role:
-        """As it was left. The log may know a later epoch than the file: one that was lost with its directory."""
+        """Return the role in which the node stopped. The log may know a later epoch than `quorum-state`: then the file
+        was lost with its directory."""
         local = self.local.key
         if election.epoch < last_epoch:
             return Unattached(last_epoch, None, None, self._election_deadline(now_ms))
@@ -168,7 +169,7 @@ class Quorum:
         self._count(now_ms)
 
     def _count(self, now_ms: int) -> None:
-        """Our own voice, and what comes of it."""
+        """Count our own vote, and go on where it wins."""
         match self.role:
             case Prospective(ballot=ballot):
                 ballot.grant(self.local.key)
@@ -194,6 +195,7 @@ class Quorum:
         ]
 
     def _election_deadline(self, now_ms: int) -> int:
-        """One to two timeouts from now: voters that wait equally long would stand against each other for ever."""
+        """Return a time one to two timeouts from now: voters that wait equally long would stand against each other for
+        ever."""
         timeout_ms = self._timeouts.election_timeout_ms
         return now_ms + timeout_ms + (self._entropy.random_below(timeout_ms) if timeout_ms else 0)

@@ -18,7 +18,7 @@ _MAX_INT32: Final = 2**31 - 1
 
 
 class CorruptQuorumStateError(Exception):
-    """The file can not be believed. Starting without it would forget a vote."""
+    """The error for a file that can not be believed. Starting without it would forget a vote."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")

@@ -20,5 +20,5 @@ class Resigned:
 
     @property
     def election(self) -> ElectionState:
-        """On disk it stays the leader: that is how the next start knows."""
+        """The state to persist: on disk this node stays the leader, by which the next start knows."""
         return ElectionState(self.epoch, self.local.id, self.local)

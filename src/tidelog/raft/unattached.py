@@ -9,7 +9,7 @@ from tidelog.raft.voters import ReplicaKey
 @dataclass(slots=True)
 class Unattached:
     epoch: int
-    leader_id: NodeId | None  # known by name, but not where to find it
+    leader_id: NodeId | None  # its id may be known, but not where to find it
     voted: ReplicaKey | None
     deadline: int | None
 

@@ -27,13 +27,13 @@ class VoterHistory:
     __slots__ = ("_static", "_versions", "_voters")
 
     def __init__(self, static: VoterSet) -> None:
-        """`static`: what the configuration says, which holds until the log says something."""
+        """`static` are the voters of the configuration, which hold until the log has others."""
         self._static = static
         self._voters: list[_VotersAt] = []
         self._versions: list[_VersionAt] = []
 
     def observe(self, offset: int, message: Any) -> None:
-        """A control record of the log; those about other things are passed over."""
+        """Take over a control record of the log; those about other things are passed over."""
         match message:
             case VotersRecord():
                 self._voters.append(_VotersAt(offset, from_record(message)))
@@ -50,7 +50,7 @@ class VoterHistory:
 
     @property
     def voters_offset(self) -> int | None:
-        """Where the log says who votes; None where it does not."""
+        """The offset at which the log says who votes; None where it does not."""
         return self._voters[-1].offset if self._voters else None
 
     @property
@@ -58,7 +58,8 @@ class VoterHistory:
         return self._versions[-1].kraft_version if self._versions else KRAFT_VERSION_STATIC
 
     def voters_at(self, end_offset: int) -> VoterSet | None:
-        """As the log up to `end_offset` has them: what a snapshot there has to say. None with static voters."""
+        """Return the voters that the log up to `end_offset` has: what a snapshot there has to say. None with static
+        voters."""
         return next((each.voters for each in reversed(self._voters) if each.offset < end_offset), None)
 
     def kraft_version_at(self, end_offset: int) -> int:

@@ -13,19 +13,19 @@ from tidelog.model.lazy_dataclass import dataclass
 from tidelog.protocol.control_records import Endpoint, KRaftVersionFeature, VotersRecord, VotersRecordVoter
 
 VOTERS_RECORD_VERSION: Final = 0
-# Of `kraft.version`: 0 has static voters, 1 has them in the log.
+# The levels of `kraft.version`: 0 has static voters, 1 has them in the log.
 KRAFT_VERSION_MIN: Final = 0
 KRAFT_VERSION_MAX: Final = 1
 
 
 class ReplicaKey(NamedTuple):
-    """`directory_id` is zero where it is not known."""
+    """The id of a replica and of its metadata directory; `directory_id` is zero where it is not known."""
 
     id: NodeId
     directory_id: Uuid = ZERO_UUID
 
     def means(self, other: "ReplicaKey") -> bool:
-        """Whether the other is the one that this key names, by its id alone where no directory is known."""
+        """Tell whether the other is the one that this key names, by its id alone where no directory is known."""
         return self.id == other.id and self.directory_id in (ZERO_UUID, other.directory_id)
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class VoterNode:
 
 
 class VoterSet:
-    """By id, in the order in which they were given: it is the order of the record."""
+    """The voters by id, in the order in which they were given, which is the order in the record."""
 
     __slots__ = ("_nodes",)
 
@@ -92,28 +92,29 @@ class VoterSet:
         return len(self._nodes) == 1 and self.is_voter(key)
 
     def is_outdated(self, node: VoterNode) -> bool:
-        """Whether this very voter now has other endpoints, or supports other versions, than the set says."""
+        """Tell whether this very voter now has other endpoints, or supports other versions, than the set says."""
         known = self._nodes.get(node.key.id)
         return known is not None and known.is_voter(node.key) and known != node
 
     def with_node(self, node: VoterNode) -> "VoterSet":
-        """The same set, with what this voter says of itself now."""
+        """Return the same set, with what this voter says of itself now."""
         return VoterSet(node if each.key.id == node.key.id else each for each in self.nodes)
 
 
 def static_voters(entries: Iterable[str], listener: str) -> VoterSet:
-    """`controller.quorum.voters`: `id@host:port` each."""
+    """Return the voters of `controller.quorum.voters`: `id@host:port` each."""
     return VoterSet(_static_voter(parse_voter(entry), listener) for entry in entries)
 
 
 def _static_voter(voter: Voter, listener: str) -> VoterNode:
-    """What versions it supports is not known before it is asked."""
+    """Return the voter with the lowest version, because what versions it supports is not known before it is asked."""
     endpoint = VoterEndpoint(listener, voter.address.host, voter.address.port)
     return VoterNode(ReplicaKey(NodeId(voter.node_id)), (endpoint,), KRAFT_VERSION_MIN, KRAFT_VERSION_MIN)
 
 
 def parse_dynamic_voters(text: str, listener: str) -> VoterSet:
-    """`--initial-controllers`: `id@host:port:directory`, separated by commas; ValueError says what is wrong."""
+    """Return the voters of `--initial-controllers`: `id@host:port:directory`, separated by commas; ValueError says what
+    is wrong."""
     entries = [entry for entry in text.strip().split(",") if entry]
     if not entries:
         raise ValueError("no voters are named")

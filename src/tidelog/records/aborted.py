@@ -20,15 +20,15 @@ class AbortedTransaction(NamedTuple):
 
 
 class AbortedFilter:
-    """Asked about every batch of one fetch, in order."""
+    """The aborted transactions of one fetch. It must be asked about every batch of the fetch, in order."""
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
         self._pending = sorted(aborted, key=attrgetter("first_offset"), reverse=True)
-        self._open: set[int] = set()  # producers inside a transaction that was aborted
+        self._open: set[int] = set()  # ids of producers inside a transaction that was aborted
 
     def hides(self, batch: RecordBatch) -> bool:
-        """Whether the records of the batch were aborted. Markers are never hidden: they carry no data, and this is
-        where the filter learns that a transaction ended."""
+        """Tell whether the records of the batch were aborted. Markers are never hidden: they carry no data, and they
+        tell the filter that a transaction ended."""
         header = batch.header
         if not header.has_producer_id:
             return False

@@ -38,29 +38,30 @@ class RecordBatch:
         return compression_type(self.header.compression_id, self.header.base_offset)
 
     def check_crc(self) -> None:
-        """CorruptRecordCrcError unless the checksum is right. Whoever takes a batch from a peer calls this first: the
-        checks of the records are only about sense, not about flipped bits."""
+        """Raise CorruptRecordCrcError unless the checksum is right. Whoever takes a batch from a peer calls this first:
+        the checks of the records are only about sense, not about flipped bits."""
         computed = crc32c(self.view[ATTRIBUTES_POSITION:])
         if computed != self.header.crc:
             reason = f"the checksum is {computed:#010x}, the batch says {self.header.crc:#010x}"
             raise CorruptRecordCrcError(self.header.base_offset, reason)
 
     def records(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Iterator[Record]:
-        """Lazily; what is corrupt further on is noticed there. A compressed body may inflate to `limit_bytes`."""
+        """Read the records lazily; what is corrupt further on is noticed there. A compressed body may inflate to
+        `limit_bytes`."""
         body = self.view[_RECORDS]
         if self.compression is CompressionType.NONE:
             return read_records(body, self.header)
         return read_records(decompress(self.compression, body, self.header.base_offset, limit_bytes), self.header)
 
     def validate(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
-        """Checksum and every record."""
+        """Check the checksum and every record; raises a RecordError."""
         self.check_crc()
         for _ in self.records(limit_bytes):
             pass
 
 
 def read_batch(buffer: BytesLike, position: int = 0) -> RecordBatch | None:
-    """The batch at `position`; None where the buffer ends before it does."""
+    """Return the batch at `position`; None where the buffer ends before it does."""
     header = read_header(buffer, position)
     if header is None:
         return None
@@ -68,7 +69,7 @@ def read_batch(buffer: BytesLike, position: int = 0) -> RecordBatch | None:
 
 
 def batches(buffer: BytesLike, position: int = 0) -> Iterator[RecordBatch]:
-    """Every whole batch from `position` on."""
+    """Yield every whole batch from `position` on."""
     view = memoryview(buffer)
     while (batch := read_batch(view, position)) is not None:
         yield batch

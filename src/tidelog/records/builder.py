@@ -34,11 +34,11 @@ DEFAULT_BATCH_BYTES: Final = 16384  # the producer's `batch.size`
 
 @dataclass(slots=True)
 class BatchOptions:
-    """What a batch says about itself besides its records."""
+    """The fields of a batch besides its records."""
 
     compression: CompressionType = CompressionType.NONE
     compression_level: int | None = None
-    log_append_time: int | None = None  # set: LogAppendTime, and every record has this time
+    log_append_time: int | None = None  # where set, the timestamp type is LogAppendTime, and every record has this time
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_PRODUCER_EPOCH
     base_sequence: int = NO_SEQUENCE
@@ -67,7 +67,7 @@ class BatchOptions:
 
 
 def seal_batch(header: BatchHeader, body: bytes) -> bytes:
-    """Header and (compressed) body as one batch; length and checksum are computed, whatever the header says."""
+    """Return header and (compressed) body as one batch; length and checksum are computed, whatever the header says."""
     return seal(
         body,
         header.base_offset,
@@ -84,7 +84,8 @@ def seal_batch(header: BatchHeader, body: bytes) -> bytes:
 
 
 def empty_batch(original: BatchHeader) -> bytes:
-    """What compaction leaves of a batch whose records are all gone, to remember a producer's last sequence by."""
+    """Return what compaction leaves of a batch whose records are all gone, to remember a producer's last sequence
+    by."""
     kept = LOG_APPEND_TIME_FLAG | TRANSACTIONAL_FLAG | CONTROL_FLAG
     header = replace(original, attributes=original.attributes & kept, base_timestamp=NO_TIMESTAMP, records_count=0)
     return seal_batch(header, b"")
@@ -121,11 +122,11 @@ class BatchBuilder:
         value: bytes | None,
         headers: tuple[Header, ...] = (),
     ) -> None:
-        """At the next offset."""
+        """Append a record at the next offset."""
         self.append_record(Record(self._next_offset(), timestamp, key, value, headers))
 
     def append_record(self, record: Record) -> None:
-        """At the record's own offset. Does not look at `limit_bytes`: ask `has_room_for` first."""
+        """Append a record at its own offset. Does not look at `limit_bytes`: ask `has_room_for` first."""
         previous = self.base_offset - 1 if self.last_offset is None else self.last_offset
         if record.offset <= previous:
             raise ValueError(f"offset {record.offset} does not follow {previous}")

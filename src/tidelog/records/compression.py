@@ -26,8 +26,8 @@ from tidelog.records.lz4_frame import BLOCK_BYTES_MAX, inflate_usual
 # `max.message.bytes` on the wire (1 MiB by default), so 64 MiB is far from anything that a producer means.
 DEFAULT_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
-_FIRST_GUESS: Final = 8  # times the compressed size
-_GROWTH: Final = 4  # so that what is inflated again after a wrong guess adds up to a third at most
+_FIRST_GUESS: Final = 8  # the buffer's first size, in times the compressed size
+_GROWTH: Final = 4  # so that what wrong guesses inflate in vain adds up to a third at most
 _MIN_GUESS_BYTES: Final = 4096
 
 # cramjam has one exception for everything; this is the text that says that the output buffer was too small.
@@ -65,7 +65,7 @@ def compression_type(compression_id: int, base_offset: int) -> CompressionType:
 
 
 def compress(codec: CompressionType, data: BytesLike, level: int | None = None) -> bytes:
-    """`level` None is Kafka's default for the codec; snappy and none have no levels."""
+    """Compress `data`. With `level` None the level is Kafka's default for the codec; snappy and none have no levels."""
     level = _checked_level(codec, level)
     match codec:
         case CompressionType.NONE:
@@ -90,18 +90,19 @@ def _checked_level(codec: CompressionType, level: int | None) -> int:
 
 
 def _compress_lz4(data: BytesLike, level: int) -> bytes:
-    """As in Java, the default level is the fast compressor and any other the high one; its levels end at 12 in the C
-    library, where Java's go on to 17 without compressing better."""
+    """Compress as Java does: the default level is the fast compressor and any other the high one. Its levels end at 12
+    in the C library, where Java's go on to 17 without compressing better."""
     high = max(_LZ4_MIN_HIGH, min(level, _LZ4_MAX_HIGH))
     effort = _LZ4_FAST if level == DEFAULT_LEVEL[CompressionType.LZ4] else high
     compressor = cramjam.lz4.Compressor(level=effort, content_checksum=False, block_linked=False)
-    compressor.compress(bytes(data))  # it takes nothing else
+    compressor.compress(bytes(data))  # the compressor takes nothing but bytes
     return bytes(compressor.finish())
 
 
 class Inflater:
-    """Inflates batches one after another, each to `limit_bytes` at most. The buffer that the codecs write into is kept
-    from one to the next, so that its size need not be guessed again. For one thread: cramjam lets others run."""
+    """A decompressor of one batch after another, each to `limit_bytes` at most. The buffer that the codecs write into
+    is kept from one to the next, so that its size need not be guessed again. For one thread: cramjam lets others run
+    meanwhile."""
 
     def __init__(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
         self.limit_bytes = limit_bytes
@@ -110,9 +111,9 @@ class Inflater:
         self._scratch = bytearray()
 
     def inflate(self, codec: CompressionType, data: BytesLike, base_offset: int, limit_bytes: int = 0) -> bytes:
-        """The inflated bytes; DecompressedSizeError where they would be more than the limit, which is that of the
-        inflater or, where it is less, `limit_bytes`. Whoever gives `limit_bytes` has little time: framed snappy blocks
-        beyond TURN_BLOCKS_MAX pass the limit, too. `base_offset` is for the errors only."""
+        """Return the inflated bytes. Raises DecompressedSizeError where they would be more than the limit, which is
+        that of the inflater or, where it is less, `limit_bytes`. A caller that gives `limit_bytes` has little time:
+        framed snappy blocks beyond TURN_BLOCKS_MAX pass the limit, too. `base_offset` is for the errors only."""
         self._limit_bytes = min(limit_bytes, self.limit_bytes) if limit_bytes else self.limit_bytes
         self._blocks_max = xerial.TURN_BLOCKS_MAX if limit_bytes else MAX_INT64
         try:
@@ -148,7 +149,7 @@ class Inflater:
     def _grow_to(self, size: int) -> None:
         size = min(size, self._limit_bytes)
         if size > len(self._scratch):
-            self._scratch = bytearray()  # given back first: the two together would be more than the limit
+            self._scratch = bytearray()  # the old one is freed first: the two together could pass the limit
             self._scratch = bytearray(size)
 
 
@@ -165,7 +166,7 @@ _INFLATE: Final[tuple[Callable[[Inflater, BytesLike], bytes], ...]] = (
 def decompress(
     codec: CompressionType, data: BytesLike, base_offset: int, limit_bytes: int = DEFAULT_LIMIT_BYTES
 ) -> bytes:
-    """One batch; see `Inflater.inflate`."""
+    """Inflate one batch; see `Inflater.inflate`."""
     return Inflater(limit_bytes).inflate(codec, data, base_offset)
 
 

@@ -64,7 +64,7 @@ def marker_record(marker: EndTransactionMarker, offset: int, timestamp: int) -> 
 
 
 def read_marker(record: Record) -> EndTransactionMarker:
-    """The marker in a record whose type is COMMIT or ABORT."""
+    """Return the marker in a record whose type is COMMIT or ABORT."""
     type_ = read_control_type(record)
     if type_ not in (ControlRecordType.COMMIT, ControlRecordType.ABORT):
         raise CorruptRecordControlError(record.offset, f"{type_.name} is not the end of a transaction")

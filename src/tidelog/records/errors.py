@@ -37,7 +37,7 @@ class DecompressedSizeError(RecordError):
 
 
 class BufferTooLargeError(RecordError):
-    """Positions in a buffer are 32 bits wide, as Arrow's offsets are; this buffer needs more."""
+    """A buffer that needs positions of more than the 32 bits that they have here, as Arrow's offsets do."""
 
 
 class TimestampRangeError(RecordError):
@@ -45,15 +45,15 @@ class TimestampRangeError(RecordError):
 
 
 class CorruptRecordError(RecordError):
-    """The bytes contradict the format or themselves."""
+    """Record bytes that contradict the format or themselves."""
 
 
 class CorruptRecordMagicError(CorruptRecordError):
-    """A format that never existed."""
+    """A batch of a format that never existed."""
 
 
 class CorruptRecordCrcError(CorruptRecordError):
-    """The checksum does not match the bytes."""
+    """A checksum that does not match the bytes."""
 
 
 class CorruptRecordLengthError(CorruptRecordError):

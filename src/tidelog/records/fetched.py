@@ -38,10 +38,10 @@ def decode_fetched(
     limit_bytes: int = DEFAULT_LIMIT_BYTES,
     verify_crc: bool = True,
 ) -> Fetched:
-    """Rows with `lower <= offset < upper` that are not control records and not aborted. `time_factor` makes
-    milliseconds or microseconds of Kafka's milliseconds. `limit_bytes` bounds what one compressed batch may inflate
-    to (DecompressedSizeError beyond it), and ends a call early once that much is inflated: call again at
-    `next_position`. The filter learns as it goes: one for each response, handed to every call over it."""
+    """Return the rows with `lower <= offset < upper` that are not control records and not aborted. `time_factor` makes
+    milliseconds or microseconds of Kafka's milliseconds. `limit_bytes` bounds what one compressed batch may inflate to
+    (DecompressedSizeError beyond it), and ends a call early once that much is inflated: call again at `next_position`.
+    The filter learns as it goes: make one for each response, and hand it to every call over that response."""
     index = walk(buffer, position, len(buffer))
     if index.attributes_seen & COMPRESSION_MASK or aborted is not None:
         hidden = AbortedFilter(()) if aborted is None else aborted

@@ -27,7 +27,7 @@ BytesLike = bytes | bytearray | memoryview
 
 HEADER: Final = Struct(">qiibIhiqqqhii")
 _FRAME: Final = Struct(">qiib")  # the part that all formats share: offset, length, (epoch or CRC), magic
-LOG_OVERHEAD: Final = 12  # base offset and length: what the length itself does not count
+LOG_OVERHEAD: Final = 12  # base offset and length, which `batch_length` does not count
 MAGIC_POSITION: Final = 16
 CRC_POSITION: Final = 17
 ATTRIBUTES_POSITION: Final = 21
@@ -107,13 +107,14 @@ class BatchHeader:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When compaction may drop this batch's tombstones and markers. It is kept in the place of the base
-        timestamp, and the records' deltas are relative to it."""
+        """The time from which compaction may drop this batch's tombstones and markers. It is kept in the place of the
+        base timestamp, and the records' deltas are relative to it."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG else None
 
 
 def read_header(buffer: BytesLike, position: int = 0) -> BatchHeader | None:
-    """The header at `position`, or None where the buffer ends before the batch does: a fetch may cut its last batch."""
+    """Return the header at `position`, or None where the buffer ends before the batch does: a fetch may cut its last
+    batch."""
     remaining = len(buffer) - position
     if remaining < BATCH_OVERHEAD:
         _check_cut_header(buffer[position:])
@@ -127,14 +128,15 @@ def read_header(buffer: BytesLike, position: int = 0) -> BatchHeader | None:
 
 
 def _check_cut_header(cut: BytesLike) -> None:
-    """What little is there must be possible: damage must not pass for a batch that continues in the next fetch."""
+    """Check the part of a header that is there: damage must not pass for a batch that continues in the next fetch."""
     if len(cut) > MAGIC_POSITION:
         base_offset, length, _, magic = _FRAME.unpack_from(cut)
         check_frame(base_offset, length, magic)
 
 
 def check_frame(base_offset: int, length: int, magic: int) -> None:
-    """Length and magic. The old formats have the magic in the same place, and a smaller minimum: it comes first."""
+    """Check length and magic. The magic comes first: the old formats have it in the same place, and a smaller minimum
+    length."""
     if magic in (0, 1):
         raise UnsupportedMagicError(base_offset, magic)
     if magic != MAGIC:
@@ -153,5 +155,5 @@ def _check(header: BatchHeader) -> None:
 
 
 def increment_sequence(sequence: int, increment: int) -> int:
-    """Sequence numbers wrap from 2^31-1 to 0; there are no negative ones."""
+    """Add to a sequence number, which wraps from 2^31-1 to 0; there are no negative ones."""
     return (sequence + increment) & MAX_INT32

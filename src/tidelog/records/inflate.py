@@ -36,8 +36,8 @@ def inflate(
     limit_bytes: int,
     verify_crc: bool,
 ) -> tuple[bytes, int]:
-    """The batches of `index` that have offsets in `[lower, upper)`, plain and visible; and how many batches were used
-    up. It stops early once `limit_bytes` are gathered, and fails where a single batch is larger than that."""
+    """Return the batches of `index` that have offsets in `[lower, upper)`, plain and visible; and how many batches were
+    used up. Stops early once `limit_bytes` are gathered, and fails where a single batch is larger than that."""
     view = memoryview(buffer)
     inflater = Inflater(limit_bytes)
     pieces: list[BytesLike] = []

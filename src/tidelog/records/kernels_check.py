@@ -2,8 +2,8 @@
 the same file runs interpreted. The rules are those of `kernels_decode`.
 
 Nothing is decoded into columns: lengths, offsets, keys and times are looked at and forgotten. A record that the
-format allows and the topic does not is noted by its index, and the walk goes on, because a producer is told of all of
-them, up to a number that nobody reads to its end; bytes that the format does not allow are raised at once.
+format allows and the topic does not is noted by its index, and the walk goes on, because a producer is told of all such
+records, up to NAMED_MAX; for bytes that the format does not allow an error is raised at once.
 """
 
 from typing import Final
@@ -24,17 +24,17 @@ from tidelog.records.kernels_head import PLAIN_TIME_MAX, PLAIN_TIME_MIN, RecordH
 from tidelog.records.kernels_walk import MIN_RECORD_BYTES, check_bounds
 
 NO_TIMESTAMP: Final = -1
-# Records of each kind that are named. A batch has room for millions, and an answer that names each takes gigabytes.
+# How many records of each kind are named. A batch has room for millions, and an answer that names each takes gigabytes.
 NAMED_MAX: Final = 1_000
 
 
 class RecordsCheck:
-    """What was found in the records of one batch."""
+    """The result of the walk over the records of one batch."""
 
     def __init__(self) -> None:
         self.is_dense: bool = True  # the offset deltas are 0, 1, 2, ...
         self.max_timestamp: i64 = NO_TIMESTAMP
-        self.faults: i64 = 0  # all of them; the lists below name the first ones
+        self.faults: i64 = 0  # how many records are at fault; the lists below name the first ones
         self.keyless: vec[i64] = vec[i64]()  # indexes of records without a key, where keys are needed
         self.untimely: vec[i64] = vec[i64]()  # indexes of records too old or too new
         self.untimely_timestamps: vec[i64] = vec[i64]()
@@ -51,9 +51,9 @@ def check_records(
     newest: i64,
     needs_key: bool,
 ) -> RecordsCheck:
-    """Walk the `count` records that `b[position:end]` must hold exactly. A time must lie in `oldest` to `newest`,
-    unless it is none at all. `base_offset` is for the errors only. A record without its key is not asked for its
-    time: one fault a record."""
+    """Walk the `count` records that `b[position:end]` must hold exactly. A timestamp must lie in `oldest` to `newest`,
+    unless the record has none. `base_offset` is for the errors only. The time of a record without its key is not
+    checked: one fault a record."""
     check_bounds(b, position, end)
     if count < 0 or count * MIN_RECORD_BYTES > end - position:
         raise CorruptRecordCountError(base_offset, f"{count} records in {end - position} bytes")
@@ -91,12 +91,12 @@ def check_records(
 
 
 class TimeSearch:
-    """What `search_times` found."""
+    """The result of `search_times`."""
 
     def __init__(self) -> None:
         self.offset_delta: i64 = -1  # of the first record that is not before the time; -1: there is none
         self.timestamp: i64 = NO_TIMESTAMP  # of that record
-        self.latest: i64 = NO_TIMESTAMP  # of those that were passed
+        self.latest: i64 = NO_TIMESTAMP  # the latest timestamp of the records before that one
 
 
 def search_times(
@@ -129,7 +129,7 @@ def search_times(
 
 
 def read_fields(c: Cursor, b: bytes, end: i64, base_timestamp: i64, head: RecordHead) -> i64:
-    """Any record, field by field: its timestamp, and what else the check asks for in `head`."""
+    """Read any record, field by field; return its timestamp, and put what else the check needs into `head`."""
     record_end: i64 = read_record_end(c, b, end)
     c.position += 1  # attributes, unused
     timestamp: i64 = read_timestamp(c, b, record_end, base_timestamp)

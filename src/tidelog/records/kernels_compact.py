@@ -42,8 +42,9 @@ MAX_I64: Final = 0x7FFFFFFFFFFFFFFF
 
 
 class OffsetTable:
-    """Open addressing in one buffer; nothing is ever removed. `slots` is a prime, so that a second hash as the step
-    from probe to probe reaches every slot; `limit` is how many may be taken, and is below `slots`."""
+    """A hash table from the digests of keys to their last offsets: open addressing in one buffer; nothing is ever
+    removed. `slots` is a prime, so that a second hash as the step from probe to probe reaches every slot; `limit` is
+    how many may be taken, and is below `slots`."""
 
     def __init__(self, slots: i64, limit: i64, seed: bytes) -> None:
         if slots < 2 or limit < 1 or limit >= slots or len(seed) != 16:
@@ -80,7 +81,8 @@ class OffsetTable:
         self.latest = -1
 
     def digest(self, b: bytes, start: i64, end: i64) -> None:
-        """SipHash-2-4-128 of `b[start:end]`. One loop does all rounds, so that the round is written down once."""
+        """Compute SipHash-2-4-128 of `b[start:end]`. One loop does all rounds, so that the round is written down
+        once."""
         word: i64 = self.word
         v0: i64 = self.start_0
         v1: i64 = self.start_1
@@ -125,7 +127,7 @@ class OffsetTable:
         self.digest_1 = (v0 ^ v1 ^ v2 ^ v3) & self.positive
 
     def find(self, b: bytes, start: i64, end: i64) -> i64:
-        """Where in `words` the key's entry is, or the empty slot that it would take."""
+        """The index in `words` of the key's entry, or of the empty slot that it would take."""
         self.digest(b, start, end)
         words = self.words
         digest_0: i64 = self.digest_0
@@ -148,7 +150,7 @@ class OffsetTable:
         return self.words[self.find(key, 0, len(key)) + 2] - 1
 
     def put(self, b: bytes, start: i64, end: i64, offset: i64) -> bool:
-        """False: the key is new and the table is as full as it may get."""
+        """Set the last offset of a key; False where the key is new and the table is as full as it may get."""
         at: i64 = self.find(b, start, end)
         words = self.words
         if words[at + 2] == 0:
@@ -181,7 +183,7 @@ class BatchBody:
 
 
 class Selection:
-    """What is kept of a batch: the bytes `[start, end)*` of its records, neighbours joined."""
+    """The part of a batch that is kept: the bytes `[start, end)*` of its records, neighbours joined."""
 
     def __init__(self) -> None:
         self.spans: vec[i64] = vec[i64]()
@@ -194,7 +196,7 @@ class Selection:
 
 
 def plain_body(b: bytes, p: i64, end: i64) -> BatchBody:
-    """Of a batch that is not compressed, `b[p:end]`."""
+    """Return the body of a batch that is not compressed, `b[p:end]`."""
     return BatchBody(b, p, b, p + OVERHEAD, end)
 
 
@@ -226,7 +228,7 @@ def map_keys(table: OffsetTable, body: BatchBody, lower: i64) -> bool:
 
 
 def read_key(c: Cursor, b: bytes, end: i64, head: RecordHead) -> None:
-    """Any record, up to its key."""
+    """Read any record, up to its key."""
     head.end = read_record_end(c, b, end)
     c.position += 1
     read_varlong(c, b, head.end)
@@ -236,8 +238,9 @@ def read_key(c: Cursor, b: bytes, end: i64, head: RecordHead) -> None:
 
 
 def select(table: OffsetTable, body: BatchBody, keep_tombstones: bool, keep_offset: i64) -> Selection:
-    """The records of a batch that compaction keeps: whatever lies beyond the table, and otherwise the last of each key,
-    unless it is a tombstone and these are not kept any more. The one at `keep_offset` is kept although it is one."""
+    """Return the records of a batch that compaction keeps: whatever lies beyond the table, and otherwise the last of
+    each key, unless it is a tombstone and these are not kept any more. A tombstone at `keep_offset` is kept all the
+    same."""
     selection = Selection()
     spans = selection.spans
     b = body.data
@@ -296,7 +299,7 @@ def select(table: OffsetTable, body: BatchBody, keep_tombstones: bool, keep_offs
 
 
 def read_record(c: Cursor, b: bytes, body: BatchBody, head: RecordHead) -> i64:
-    """Any record, field by field; its timestamp."""
+    """Read any record, field by field; return its timestamp."""
     timestamp: i64 = body.max_timestamp
     head.end = read_record_end(c, b, body.end)
     c.position += 1
@@ -313,7 +316,7 @@ def read_record(c: Cursor, b: bytes, body: BatchBody, head: RecordHead) -> i64:
 
 
 def copy_records(body: BatchBody, selection: Selection) -> bytes:
-    """The kept records, as they were."""
+    """Return the kept records, as they were."""
     data = body.data
     spans = selection.spans
     w = BytesWriter()
@@ -325,8 +328,8 @@ def copy_records(body: BatchBody, selection: Selection) -> bytes:
 
 
 def rebase_records(body: BatchBody, selection: Selection, base_timestamp: i64) -> bytes:
-    """The kept records with timestamps relative to another base, which is where a delete horizon is stored. The caller
-    has made sure that the differences fit 64 bits; nothing else of a record changes, but its length may."""
+    """Return the kept records with timestamps relative to another base, which is where a delete horizon is stored. The
+    caller has made sure that the differences fit 64 bits; nothing else of a record changes, but its length may."""
     data = body.data
     spans = selection.spans
     w = BytesWriter()
@@ -361,7 +364,7 @@ def varlong_size(value: i64) -> i64:
 
 
 def write_varlong(w: BytesWriter, value: i64) -> None:
-    """Zigzag. Its lowest seven bits are written apart, because all 64 would not fit a signed word."""
+    """Write a value as zigzag. Its lowest seven bits are written apart, because all 64 would not fit a signed word."""
     negative: i64 = 1 if value < 0 else 0
     if negative:
         value = -(value + 1)

@@ -45,12 +45,12 @@ NULL_VALUE: Final = 4
 
 
 class Columns:
-    """Rows of a decoded buffer. Every vec supports the buffer protocol."""
+    """The rows of a decoded buffer. Every vec supports the buffer protocol."""
 
     def __init__(self, data: bytes, rows: i64, time_factor: i64) -> None:
         self.data = data  # what `positions` point into
         self.time_factor = time_factor
-        self.max_timestamp: i64 = MAX_I64 // time_factor  # beyond these the factor would overflow
+        self.max_timestamp: i64 = MAX_I64 // time_factor  # outside of these two bounds the product would overflow
         self.min_timestamp: i64 = -self.max_timestamp if time_factor > 1 else MIN_I64
         self.offsets: vec[i64] = vec[i64](capacity=rows)
         self.timestamps: vec[i64] = vec[i64](capacity=rows)
@@ -78,7 +78,8 @@ class HeaderColumns:
 
 
 class Cursor:
-    """Where a reader is in a batch. Reads move it; a read that is not possible raises with the batch's base offset."""
+    """The position of a reader in a batch. Reads move it; a read that is not possible raises with the batch's base
+    offset."""
 
     def __init__(self, base: i64, position: i64) -> None:
         self.base = base
@@ -86,7 +87,7 @@ class Cursor:
 
 
 def read_varint(c: Cursor, b: bytes, end: i64) -> i64:
-    """A 32-bit value. Nearly all of them take one or two bytes: one load of eight is cheaper than two of one."""
+    """Read a 32-bit value. Nearly all of them take one or two bytes: one load of eight is cheaper than two of one."""
     p: i64 = c.position
     if p + 8 <= len(b):
         word: i64 = read_i64_le(b, p)
@@ -100,7 +101,7 @@ def read_varint(c: Cursor, b: bytes, end: i64) -> i64:
 
 
 def read_long_varint(c: Cursor, b: bytes, end: i64) -> i64:
-    """Of any size. Kafka drops the bits beyond the 32nd, and so do we."""
+    """Read a 32-bit value of any number of bytes. Kafka drops the bits beyond the 32nd, and so do we."""
     p: i64 = c.position
     value: i64 = 0
     shift: i64 = 0
@@ -119,8 +120,8 @@ def read_long_varint(c: Cursor, b: bytes, end: i64) -> i64:
 
 
 def read_varlong(c: Cursor, b: bytes, end: i64) -> i64:
-    """A 64-bit value. The 64th bit is handled apart, because a signed integer has no room for it before the zigzag is
-    undone."""
+    """Read a 64-bit value. The 64th bit is handled apart, because a signed integer has no room for it before the zigzag
+    is undone."""
     p: i64 = c.position
     value: i64 = 0
     top: i64 = 0
@@ -142,7 +143,7 @@ def read_varlong(c: Cursor, b: bytes, end: i64) -> i64:
 
 
 def read_field(c: Cursor, b: bytes, end: i64) -> i64:
-    """Pass over a field: returns where it starts, or -1 for null; the cursor is then behind it."""
+    """Pass over a field and return where it starts, or -1 for null; the cursor is then behind it."""
     length: i64 = read_varint(c, b, end)
     start: i64 = c.position
     if length == -1:
@@ -164,7 +165,7 @@ def read_timestamp(c: Cursor, b: bytes, end: i64, base_timestamp: i64) -> i64:
 
 
 def skip_headers(c: Cursor, b: bytes, end: i64) -> i64:
-    """Check the headers of a record, which must end where it does; returns how many there are."""
+    """Check the headers of a record, which must end where it does; return how many there are."""
     count: i64 = read_varint(c, b, end)
     if count < 0 or count > end - c.position:
         raise CorruptRecordCountError(c.base, f"{count} headers in {end - c.position} bytes")
@@ -180,8 +181,8 @@ def skip_headers(c: Cursor, b: bytes, end: i64) -> i64:
 
 
 def decode(b: bytes, position: i64, end: i64, lower: i64, upper: i64, time_factor: i64, verify_crc: bool) -> Columns:
-    """Rows with `lower <= offset < upper` of the uncompressed data batches in `b[position:end]`; control batches are
-    passed over. Timestamps are milliseconds times `time_factor` (1, or 1000 for microseconds)."""
+    """Return the rows with `lower <= offset < upper` of the uncompressed data batches in `b[position:end]`; control
+    batches are passed over. Timestamps are milliseconds times `time_factor` (1, or 1000 for microseconds)."""
     check_bounds(b, position, end)
     if time_factor < 1:
         raise ValueError(f"time factor {time_factor}")
@@ -287,7 +288,7 @@ def add_null(columns: Columns, row: i64, field: i64) -> None:
 
 
 def with_null(validity: vec[u8], row: i64, field: i64) -> vec[u8]:
-    """The bitmap with one more null. It is filled only as far as the last null, because most data have none."""
+    """Return the bitmap with one more null. It is filled only as far as the last null, because most data have none."""
     validity = filled(validity, row + 1)
     at: i64 = row >> 1
     validity[at] = u8(i64(validity[at]) & ~(field << (4 * (row & 1))))
@@ -310,7 +311,7 @@ def add_timestamp_types(columns: Columns, stamped: i64) -> None:
 
 
 def decode_headers(columns: Columns) -> HeaderColumns:
-    """The headers of the rows in `columns`. They follow the value, and were checked when it was decoded."""
+    """Return the headers of the rows in `columns`. They follow the value, and were checked when it was decoded."""
     b = columns.data
     rows: i64 = len(columns.offsets)
     headers = HeaderColumns(rows, columns.headers_count)
@@ -345,8 +346,8 @@ def append_header(headers: HeaderColumns, c: Cursor, b: bytes, end: i64, row: i6
 
 
 def scan_keys(columns: Columns, latest: dict[bytes, int]) -> int:
-    """The key scan of compaction: the latest offset of each key, into `latest`. Rows without a key are left out, and
-    counted: the caller decides what a log that should not have them deserves."""
+    """Put the latest offset of each key into `latest`: the key scan of compaction. Rows without a key are left out, and
+    their number is returned: the caller decides what a log that should not have them deserves."""
     b = columns.data
     rows: i64 = len(columns.offsets)
     row: i64 = 0
@@ -362,7 +363,8 @@ def scan_keys(columns: Columns, latest: dict[bytes, int]) -> int:
 
 
 def is_tombstone(columns: Columns, row: i64) -> bool:
-    """A key without a value: compaction lets it delete what came before, and drops it in the end."""
+    """Tell whether a row has a key and no value: compaction lets it delete what came before, and drops it in the
+    end."""
     return is_null(columns, row, NULL_VALUE) and not is_null(columns, row, NULL_KEY)
 
 

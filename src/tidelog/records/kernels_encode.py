@@ -67,7 +67,7 @@ class HeaderLists:
         self.first = first
         self.keys = keys
         self.values = values
-        self.elements: i64 = 0  # how many the rows may use; known once they are checked
+        self.elements: i64 = 0  # how many elements of the columns the rows use; known once they are checked
 
     def check_rows(self, rows: i64) -> None:
         if self.first < 0 or len(self.offsets) < 4 * (self.first + rows + 1):
@@ -79,7 +79,7 @@ class HeaderLists:
 
 
 class RecordColumns:
-    """Rows to write. `timestamps` are little-endian int64 in the unit of `time_divisor` (1: milliseconds, 1000:
+    """The rows to write. `timestamps` are little-endian int64 in the unit of `time_divisor` (1: milliseconds, 1000:
     microseconds), -1 for none."""
 
     def __init__(
@@ -97,7 +97,7 @@ class RecordColumns:
         self.values = values
         self.headers = headers
         self.time_divisor = time_divisor
-        self.writer = BytesWriter()  # kept from batch to batch: it has grown to their size
+        self.writer = BytesWriter()  # kept from batch to batch, because it has grown to their size
 
     def check(self) -> None:
         if self.time_divisor < 1:
@@ -139,7 +139,7 @@ def write_unsigned(w: BytesWriter, value: i64) -> None:
 
 
 def field_span(column: BinaryColumn, row: i64) -> i64:
-    """Where a row's bytes are, as `start << 32 | length`; -1 for null."""
+    """The position and length of a row's bytes, as `start << 32 | length`; -1 for null."""
     at: i64 = column.first + row
     if column.all_null or (column.has_nulls and not (column.validity[at >> 3] >> (at & 7)) & 1):
         return -1
@@ -152,7 +152,7 @@ def field_span(column: BinaryColumn, row: i64) -> i64:
 
 
 def span_size(span: i64) -> i64:
-    """What `write_span` will write."""
+    """The number of bytes that `write_span` will write."""
     if span < 0:
         return 1
     length: i64 = span & MASK_32
@@ -207,7 +207,8 @@ def write_headers(w: BytesWriter, headers: HeaderLists, row: i64) -> None:
 
 
 def encode_body(columns: RecordColumns, row: i64, limit: i64) -> Body:
-    """Records of rows from `row` on: one at least, and as many as `limit` bytes hold. Columns have been checked."""
+    """Return the records of rows from `row` on: one at least, and as many as `limit` bytes hold. Columns have been
+    checked."""
     w = columns.writer
     w.truncate(0)
     keys = columns.keys
@@ -231,7 +232,7 @@ def encode_body(columns: RecordColumns, row: i64, limit: i64) -> Body:
         offset_delta: i64 = (row - first) << 1
         key: i64 = field_span(keys, row)
         value: i64 = field_span(values, row)
-        size: i64 = span_size(key) + span_size(value) + 4  # if all else is one byte
+        size: i64 = span_size(key) + span_size(value) + 4  # where each of the other four fields takes one byte
         if delta >= 128:
             size += unsigned_size(delta) - 1
         if offset_delta >= 128:
@@ -287,7 +288,8 @@ def seal(
     base_sequence: i64,
     records_count: i64,
 ) -> bytes:
-    """A whole batch: the header, with length and checksum, before a body that is compressed already if it is to be."""
+    """Return a whole batch: the header, with length and checksum, before a body that is compressed already if it is to
+    be."""
     checked = BytesWriter()
     write_i16_be(checked, i16(attributes))
     write_i32_be(checked, i32(last_offset_delta))

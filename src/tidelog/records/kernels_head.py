@@ -19,10 +19,10 @@ PLAIN_TIME_MIN: Final = -0x3FFFFFFFFFFFFFFF
 
 
 class RecordHead:
-    """What `read_head` found. `key_end` and `tombstone` mean something only where `key` is not NULL."""
+    """The fields that `read_head` found. `key_end` means something only where `key` is not NULL."""
 
     def __init__(self) -> None:
-        self.end: i64 = 0  # of the record
+        self.end: i64 = 0  # where the record ends
         self.timestamp_delta: i64 = 0
         self.offset_delta: i64 = 0
         self.key: i64 = NULL  # where it starts
@@ -31,8 +31,8 @@ class RecordHead:
 
 
 def short_varint(b: bytes, p: i64) -> i64:
-    """A number of up to three bytes, before its zigzag is undone; -1 for a longer one, or one that would fit fewer.
-    (Statements, because mypyc makes objects of the two sides of a conditional expression.)"""
+    """Return a number of up to three bytes, before its zigzag is undone; -1 for a longer one, or one that would fit
+    fewer bytes. (Statements, because mypyc makes objects of the two sides of a conditional expression.)"""
     if p + 8 > len(b):
         return -1
     word: i64 = read_i64_le(b, p)
@@ -50,7 +50,7 @@ def short_varint(b: bytes, p: i64) -> i64:
 
 
 def short_size(value: i64) -> i64:
-    """How many bytes `short_varint` read."""
+    """The number of bytes that `short_varint` read for this value."""
     if value <= 0x7F:
         return 1
     if value <= 0x3FFF:
@@ -59,7 +59,7 @@ def short_size(value: i64) -> i64:
 
 
 def read_head(head: RecordHead, b: bytes, p: i64, end: i64) -> bool:
-    """The record at `p`, of a batch whose records end at `end`."""
+    """Read the record at `p`, of a batch whose records end at `end`; False where it has to be read field by field."""
     length: i64 = short_varint(b, p)
     if length < 0 or length & 1:
         return False

@@ -38,7 +38,7 @@ class BatchIndex:
         self.producer_ids: vec[i64] = vec[i64]()
         self.producer_epochs: vec[i32] = vec[i32]()
         self.base_sequences: vec[i32] = vec[i32]()
-        self.attributes_seen: i64 = 0  # or-ed: is anything here compressed, transactional, control?
+        self.attributes_seen: i64 = 0  # all attributes or-ed: tells whether any batch is compressed, control, ...
         self.end: i64 = 0  # where the last whole batch ends
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class BatchIndex:
 
 
 def batch_end(b: bytes, p: i64, end: i64) -> i64:
-    """Where the batch at `p` ends, its header checked; -1 when `end` comes before."""
+    """Check the header of the batch at `p` and return where the batch ends; -1 when `end` comes before."""
     if end - p < 17:
         return -1
     base: i64 = read_i64_be(b, p)
@@ -85,7 +85,7 @@ def check_bounds(b: bytes, position: i64, end: i64) -> None:
 
 
 def walk(b: bytes, position: i64, end: i64) -> BatchIndex:
-    """Index the whole batches of `b[position:end]`. Headers only: nothing about the records is checked."""
+    """Index the whole batches of `b[position:end]` by their headers: nothing about the records is checked."""
     check_bounds(b, position, end)
     index = BatchIndex()
     p: i64 = position
@@ -111,7 +111,7 @@ def walk(b: bytes, position: i64, end: i64) -> BatchIndex:
 
 
 def count_records(b: bytes, position: i64, end: i64) -> i64:
-    """An upper bound of the rows to come, and no more than the bytes can hold: columns are allocated by it."""
+    """Return an upper bound of the rows to come, and no more than the bytes can hold: columns are allocated by it."""
     rows: i64 = 0
     p: i64 = position
     after: i64 = batch_end(b, p, end)

@@ -4,7 +4,7 @@ The library's decoder for frames sets up a context for each and moves every bloc
 takes as long again as the inflating itself. Java's producer and librdkafka both write the same seven bytes in front:
 version 1, independent blocks of up to 64 KiB, no checksums (the batch has one), no sizes. After exactly those bytes
 the blocks are given to the library one by one. Everything else, and whatever turns out not to be in order, is left to
-the decoder for frames, which alone says what is wrong: what is inflated here it would have inflated to the same bytes.
+the decoder for frames, which alone says what is wrong. It would have inflated to the same bytes what is inflated here.
 """
 
 from struct import Struct
@@ -25,12 +25,13 @@ _ONE_BLOCK_BYTES: Final = _HEAD_BYTES + 2 * _SIZE_BYTES  # the frame around a si
 # Beyond so many blocks the decoder for frames is the quicker one: tiny blocks take 1.5 microseconds each here, and a
 # hundredth of that there. 64 MiB in full blocks has as many.
 BLOCKS_MAX: Final = 1024
-_STORED: Final = 1 << 31  # the block is as it was, and the rest of the number its size
+_STORED: Final = 1 << 31  # set in a block's size: the block is not compressed
 
 
 def inflate_usual(data: BytesLike, scratch: bytearray, limit_bytes: int) -> bytes | None:
-    """None where this is not for us to decide: another kind of frame, damage, or more than `limit_bytes` or BLOCKS_MAX.
-    Blocks are inflated into `scratch`; one that does not fit is not for us either."""
+    """Inflate the usual frame; None where the decoder for frames has to decide: another kind of frame, damage, or more
+    than `limit_bytes` or BLOCKS_MAX. Blocks are inflated into `scratch`; None also for a block that does not fit
+    there."""
     if data[:_HEAD_BYTES] != USUAL_HEAD or len(data) < _ONE_BLOCK_BYTES:
         return None
     try:
@@ -55,7 +56,7 @@ def _inflate_blocks(data: memoryview, scratch: memoryview, limit_bytes: int) -> 
         inflated_bytes += len(block)
         if not 0 < len(block) <= BLOCK_BYTES_MAX or inflated_bytes > limit_bytes or len(blocks) >= BLOCKS_MAX:
             return None
-        blocks.append(bytes(block))  # the next one is inflated to the same place
+        blocks.append(bytes(block))  # a copy: the next block is inflated into the same memory
     if position != end_mark or not blocks or _SIZE.unpack_from(data, end_mark)[0]:
         return None
     return blocks[0] if len(blocks) == 1 else b"".join(blocks)

@@ -27,14 +27,14 @@ Writable = bytearray | memoryview
 
 
 def assign_offset(buffer: Writable, position: int, base_offset: int, partition_leader_epoch: int) -> None:
-    """Place the batch at `position` into the log."""
+    """Set the offset and the leader epoch of the batch at `position`."""
     _OFFSET.pack_into(buffer, position, base_offset)
     _EPOCH.pack_into(buffer, position + _EPOCH_POSITION, partition_leader_epoch)
 
 
 def assign_timestamp(batch: Writable, timestamp_type: TimestampType, max_timestamp: int) -> None:
-    """Set timestamp type and max timestamp of a batch (the whole of it and nothing else), and its checksum anew.
-    Nothing is done where both are so already."""
+    """Set timestamp type and max timestamp of a batch (the whole of it and nothing else), and its checksum anew. Where
+    both are right already nothing is done."""
     (attributes,) = _ATTRIBUTES.unpack_from(batch, ATTRIBUTES_POSITION)
     wanted = attributes & ~LOG_APPEND_TIME_FLAG
     if timestamp_type is TimestampType.LOG_APPEND_TIME:
@@ -48,5 +48,5 @@ def assign_timestamp(batch: Writable, timestamp_type: TimestampType, max_timesta
 
 
 def write_crc(batch: Writable) -> None:
-    """Make the checksum of a batch (the whole of it and nothing else) right."""
+    """Compute the checksum of a batch (the whole of it and nothing else) and write it into the header."""
     _CRC.pack_into(batch, CRC_POSITION, crc32c(memoryview(batch)[ATTRIBUTES_POSITION:]))

@@ -18,7 +18,7 @@ NULLS: Final = BinaryColumn(b"", b"", b"", 0)  # a column that is null in every 
 def encode_batches(
     columns: RecordColumns, options: BatchOptions, *, limit_bytes: int, base_offset: int = 0
 ) -> Iterator[bytes]:
-    """Batches of all rows, in order."""
+    """Yield batches of all rows, in order."""
     if options.is_control or options.delete_horizon_ms is not None:
         raise ValueError("columns hold what a producer sends: no control records, no delete horizon")
     columns.check()

@@ -23,8 +23,8 @@ from tidelog.records.varint import read_varint, read_varlong, varint_size_bytes,
 
 
 class Header(NamedTuple):
-    """The key is text by convention only, so bytes that are not UTF-8 survive as surrogates and are written back
-    unchanged."""
+    """A header of a record. The key is text by convention only, so bytes that are not UTF-8 survive as surrogates and
+    are written back unchanged."""
 
     key: str
     value: bytes | None
@@ -43,7 +43,8 @@ class Record:
 
 
 def read_records(body: BytesLike, header: BatchHeader) -> Iterator[Record]:
-    """The records of an uncompressed body, one at a time; the checks that need the whole body come where they can."""
+    """Yield the records of an uncompressed body, one at a time; a check that needs the whole body comes after the last
+    record."""
     if header.records_count * MIN_RECORD_BYTES > len(body):
         raise CorruptRecordCountError(header.base_offset, f"{header.records_count} records in {len(body)} bytes")
     position = 0
@@ -133,7 +134,7 @@ def _write_nullable(out: bytearray, field: bytes | None) -> None:
 
 
 def record_size_bytes(record: Record, base_offset: int, base_timestamp: int) -> int:
-    """What `write_record` will write."""
+    """The number of bytes that `write_record` will write."""
     length = 1 + varint_size_bytes(record.timestamp - base_timestamp) + varint_size_bytes(record.offset - base_offset)
     length += _nullable_size_bytes(record.key) + _nullable_size_bytes(record.value)
     length += varint_size_bytes(len(record.headers))

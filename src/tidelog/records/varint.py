@@ -10,13 +10,13 @@ from tidelog.records.header import BytesLike
 
 
 def read_varint(buffer: BytesLike, position: int, end: int, base_offset: int) -> tuple[int, int]:
-    """A 32-bit value and the position after it."""
+    """Return a 32-bit value and the position after it."""
     raw, position = _read_unsigned(buffer, position, end, 5, base_offset)
     return _unzigzag(raw & 0xFFFFFFFF), position
 
 
 def read_varlong(buffer: BytesLike, position: int, end: int, base_offset: int) -> tuple[int, int]:
-    """A 64-bit value and the position after it."""
+    """Return a 64-bit value and the position after it."""
     raw, position = _read_unsigned(buffer, position, end, 10, base_offset)
     return _unzigzag(raw & 0xFFFFFFFFFFFFFFFF), position
 
@@ -38,7 +38,7 @@ def _unzigzag(raw: int) -> int:
 
 
 def write_varint(out: bytearray, value: int) -> None:
-    """Also writes 64-bit values: the encoding is the same."""
+    """Write a 32-bit or a 64-bit value: the encoding is the same."""
     raw = value << 1 if value >= 0 else (-value << 1) - 1
     while raw >= 0x80:
         out.append(raw & 0x7F | 0x80)

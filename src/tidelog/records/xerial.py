@@ -22,8 +22,8 @@ _LENGTH: Final = Struct(">i")
 _MAX_RATIO: Final = 22
 
 
-# What is inflated within a turn of a broker: each block takes 2.5 microseconds, however little it holds. A megabyte in
-# Java's blocks has 32.
+# How many blocks are inflated within a turn of a broker: each takes 2.5 microseconds, however little it holds. A
+# megabyte in Java's blocks has 32.
 TURN_BLOCKS_MAX: Final = 512
 
 
@@ -45,7 +45,8 @@ def compress(data: BytesLike) -> bytes:
 
 
 def decompress(data: BytesLike, limit_bytes: int, blocks_max: int = MAX_INT64) -> bytes:
-    """LimitExceeded beyond so many bytes, or so many blocks; a head counts as one."""
+    """Return the inflated bytes. Raises LimitExceeded beyond `limit_bytes` or `blocks_max` blocks; a head counts as a
+    block."""
     view = memoryview(data)
     if bytes(view[: len(MAGIC)]) != MAGIC:
         return bytes(_inflate_block(view, limit_bytes))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def way_out(path: str) -> str:
-    """What an operator does about the partition whose directory this is."""
+    """Return the words that tell an operator what to do about the partition whose directory this is."""
     return f"stop the broker and run `tidelog log repair {parent_of(path)} --partition {name_of(path)}`"
 
 

@@ -45,7 +45,8 @@ def segment_name(base_offset: int, kind: str, state: str = NO_SUFFIX) -> str:
 
 
 def parse_segment_name(name: str) -> SegmentName | None:
-    """None for what is not a file of a segment (checkpoints and the like share the directory)."""
+    """Return the parts of the name; None for what is not a file of a segment (checkpoints and the like share the
+    directory)."""
     digits, dot, rest = name.partition(".")
     first, dot, second = rest.partition(".")
     kind, state = f".{first}", f".{second}" if dot else NO_SUFFIX
@@ -56,7 +57,7 @@ def parse_segment_name(name: str) -> SegmentName | None:
 
 
 def is_number(text: str) -> bool:
-    """`isdigit` alone takes other alphabets' digits, which `int` reads."""
+    """Tell whether the text is ASCII digits: `isdigit` alone also takes other alphabets' digits, which `int` reads."""
     return text.isascii() and text.isdigit()
 
 
@@ -77,16 +78,17 @@ def partition_directory(topic: str, partition: int) -> str:
 
 
 def marked_directory(topic: str, partition: int, unique: str, state: DirectoryState) -> str:
-    """The name of a directory that is to be deleted, moved in, or is stray. `unique` are 32 hex digits, by which a
-    topic can be deleted and made again before its first directory is gone. A long topic name is cut to fit; but not
-    in a future directory, which gets its name back from it."""
+    """Return the name of a directory that is to be deleted, is being filled, or is stray. `unique` are 32 hex digits,
+    with which a topic can be deleted and made again before its first directory is gone. A long topic name is cut to
+    fit; but not in a future directory, which gets its plain name back from it."""
     ending = f"-{partition}.{unique}{state.value}"
     room = len(topic) if state is DirectoryState.FUTURE else NAME_BYTES_MAX - len(ending)
     return topic[:room] + ending
 
 
 def parse_partition_directory(name: str) -> PartitionDirectory:
-    """InvalidNameError for anything else: the caller knows which names in a log directory are not partitions."""
+    """Return the partition and state that the name says. Raises InvalidNameError for anything else: the caller knows
+    which names in a log directory are not partitions."""
     state = _state_of(name)
     full = name
     if state is not DirectoryState.CURRENT:
@@ -100,7 +102,7 @@ def parse_partition_directory(name: str) -> PartitionDirectory:
 
 
 def unique_of(name: str) -> str:
-    """The unique part of the name of a marked directory."""
+    """Return the unique part of the name of a marked directory."""
     return name.removesuffix(_state_of(name).value).rpartition(".")[2]
 
 

@@ -9,7 +9,8 @@ from tidelog.metadata.records.cluster import ClientQuotaRecord, ConfigRecord, Fe
 
 
 def set_config(state: DraftState, record: ConfigRecord) -> None:
-    """Names that this release does not know are kept: they may be another release's, to which the log goes back."""
+    """Set or remove a setting. Names that this release does not know are kept: they may be another release's, to which
+    the log goes back."""
     resource = ConfigResource(_resource_type(record), record.resource_name)
     settings = dict(state.configs.get(resource, {}))
     if record.value is None:
@@ -26,7 +27,8 @@ def set_config(state: DraftState, record: ConfigRecord) -> None:
 
 
 def set_feature_level(state: DraftState, record: FeatureLevelRecord) -> None:
-    """kraft.version is skipped: some releases of Kafka wrote it here by mistake, the quorum's own records settle it."""
+    """Set the level of a feature. kraft.version is skipped: some releases of Kafka wrote it here by mistake, the
+    quorum's own records settle it."""
     if record.name == KRAFT_VERSION:
         return
     if record.name == METADATA_VERSION:

@@ -54,7 +54,8 @@ def unfence_broker(state: DraftState, record: UnfenceBrokerRecord) -> None:
 
 
 def change_registration(state: DraftState, record: BrokerRegistrationChangeRecord) -> None:
-    """1 sets, -1 unsets, 0 leaves alone; shutdown can only be set, and an empty list of directories changes nothing."""
+    """Change a broker's registration: 1 sets, -1 unsets, 0 leaves alone; shutdown can only be set, and an empty list of
+    directories changes nothing."""
     before = _registered(state, record, record.broker_id, record.broker_epoch)
     if record.fenced not in (-1, 0, 1):
         raise InconsistentRecord(record, f"{record.fenced} does not say whether the broker is fenced")

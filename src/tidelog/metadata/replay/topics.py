@@ -34,7 +34,7 @@ def create_topic(state: DraftState, record: TopicRecord) -> None:
 
 
 def remove_topic(state: DraftState, record: RemoveTopicRecord) -> None:
-    """Its settings go with it: a topic made later under the same name starts afresh."""
+    """Remove a topic and its settings: a topic made later under the same name starts afresh."""
     topic = _existing_topic(state, record, record.topic_id)
     topics = state.topics
     topics.by_id = topics.by_id.owned_by(state.owner)
@@ -80,7 +80,7 @@ def change_partition(state: DraftState, record: PartitionChangeRecord) -> None:
 
 
 def clear_elr(state: DraftState, record: ClearElrRecord) -> None:
-    """Of one topic, or of all where none is named."""
+    """Forget the eligible leader replicas of one topic, or of all where none is named."""
     if not record.topic_name:
         for topic in list(state.topics.by_id.values()):
             _clear_elr_of(state, topic)
@@ -101,7 +101,8 @@ def _clear_elr_of(state: DraftState, topic: Topic) -> None:
 
 
 def _merge(state: DraftState, before: Partition, change: PartitionChangeRecord) -> Partition:
-    """Every change is a new partition epoch; naming a leader, even the same one, is a new leader epoch as well."""
+    """Return the partition after the change. Every change is a new partition epoch; naming a leader, even the same one,
+    is a new leader epoch as well."""
     replicas = before.replicas if change.replicas is None else state.share_replicas(change.replicas)
     directories = before.directories if change.directories is None else change.directories
     elects = change.leader != NO_LEADER_CHANGE
@@ -126,7 +127,8 @@ def _changed(state: DraftState, replicas: Sequence[int] | None, before: tuple[in
 
 
 def _directories(state: DraftState, record: object, directories: Sequence[Uuid], count: int) -> tuple[Uuid, ...]:
-    """Records from before directories had ids name none: their replicas lie somewhere that is not known yet."""
+    """Return one directory a replica. Records from before directories had ids name none: their replicas are
+    MIGRATING_DIRECTORY."""
     shared = state.share_directories(directories)
     if len(shared) == count:
         return shared

@@ -15,7 +15,8 @@ class TopicPartition:
 
 @record("data", versions="0-3", flexible="none")
 class ConsumerProtocolSubscription:
-    """What a member subscribes to. 1 names what it owns, 2 of which generation, 3 its rack."""
+    """The topics that a member subscribes to. Version 1 adds the partitions it owns, 2 the generation of those, 3 its
+    rack."""
 
     topics: list[string]
     user_data: byte_string | None = field(nullable="0+", default=None)
@@ -26,7 +27,7 @@ class ConsumerProtocolSubscription:
 
 @record("data", versions="0-3", flexible="none")
 class ConsumerProtocolAssignment:
-    """What the leader assigned to a member. The versions differ in nothing."""
+    """The partitions that the leader assigned to a member. The versions differ in nothing."""
 
     assigned_partitions: list[TopicPartition]
     user_data: byte_string | None = field(nullable="0+", default=None)

@@ -25,7 +25,7 @@ class Api(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Kafka's own spelling, which is also how the classes begin."""
+        """The name in Kafka's own spelling, with which the classes begin, too."""
         return "".join(word.capitalize() for word in self.module.split("_"))
 
 
@@ -124,7 +124,7 @@ APIS: dict[int, Api] = {
 
 
 class MessageTypes(Mapping[int, type[Any]]):
-    """API key to message class, imported on first use."""
+    """The message classes by API key, each imported on first use."""
 
     def __init__(self, suffix: Literal["Request", "Response"], api_keys: Collection[int] = APIS) -> None:
         self._suffix = suffix
@@ -153,7 +153,7 @@ def _message_type(api_key: int, suffix: str) -> type[Any]:
 
 
 def requests_of(api_keys: Collection[int]) -> Mapping[int, type[Any]]:
-    """The requests of these APIs alone."""
+    """Return the requests of these APIs alone."""
     return MessageTypes("Request", api_keys)
 
 

@@ -18,7 +18,8 @@ from tidelog.records.varint import read_varint
 from tidelog.storage.append.preparation import Unprepared
 from tidelog.storage.append.weight import INLINE_INFLATED_BYTES, INLINE_RECORDS, INLINE_SENT_BYTES
 
-# Of records, or one record that is larger. It is received, and its records are found, within a few milliseconds.
+# The bytes of records in one piece; a larger record is a piece by itself. The loop receives a piece and finds its
+# records within a few milliseconds.
 PIECE_BYTES: Final = 1 << 20
 
 
@@ -50,7 +51,7 @@ def inflated_within_turn(batch: RecordBatch) -> BytesLike | None:
 
 
 def cut_piece(job: PieceJob) -> BatchPiece | Unprepared:
-    """The worker's part. Where the batch can not be read, why."""
+    """Return the next piece of the batch, or why the batch can not be read. A worker runs this."""
     batch = read_batch(job.batch)
     assert batch is not None, "it was whole when it was sent"
     try:

@@ -20,8 +20,8 @@ REMEMBERED_MAX: Final = 128
 
 
 class TimeQuestion(NamedTuple):
-    """The first record of a batch at `from_offset` or later that is not before `timestamp`. With the largest timestamp
-    there is, it is a question for the latest time."""
+    """The search for the first record of a batch at `from_offset` or later that is not before `timestamp`. With the
+    largest timestamp there is, the question is for the latest time in the batch."""
 
     base_offset: int
     size_bytes: int
@@ -31,9 +31,9 @@ class TimeQuestion(NamedTuple):
 
 
 class TimeAnswer(NamedTuple):
-    offset: int  # -1: there is none
+    offset: int  # -1: no record is that late
     timestamp: int
-    latest: int  # of the records before it
+    latest: int  # the latest timestamp of the records before it
 
 
 class LookupJob(NamedTuple):
@@ -59,7 +59,8 @@ def remember(question: TimeQuestion, answer: TimeAnswer) -> None:
 
 
 def ask_batch(batch: RecordBatch, timestamp: int, from_offset: int) -> TimeAnswer:
-    """HeavyLookup where it takes too long; RecordError where the batch is damaged."""
+    """Return the answer for `batch`, remembered or found now. Raises HeavyLookup where finding it takes longer than a
+    turn may, and RecordError where the batch is damaged."""
     header = batch.header
     question = TimeQuestion(header.base_offset, header.size_bytes, header.crc, timestamp, from_offset)
     known = _remembered.get(question)
@@ -75,7 +76,7 @@ def ask_batch(batch: RecordBatch, timestamp: int, from_offset: int) -> TimeAnswe
 
 
 def look_up(job: LookupJob) -> TimeAnswer:
-    """The worker's part."""
+    """Return the answer to a question that was too heavy for a turn. A worker runs this."""
     batch = read_batch(job.batch)
     assert batch is not None, "it was whole when it was sent"
     return _search(batch, job.question, NO_LIMIT)

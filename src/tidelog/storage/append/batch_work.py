@@ -1,4 +1,4 @@
-"""What batch workers do: jobs of three kinds, each without a file or a clock."""
+"""The three kinds of jobs that batch workers do. None of them needs a file or a clock."""
 
 from tidelog.storage.append.batch_pieces import BatchPiece, PieceJob, cut_piece
 from tidelog.storage.append.batch_times import LookupJob, TimeAnswer, look_up

@@ -30,10 +30,10 @@ def convert(
     target: CompressionType,
     rules: AppendRules,
 ) -> bytes:
-    """The batch `sent`, at the place of `batch`, around its plain records `body`.
+    """Return the batch `sent` with the offsets of `batch`, built anew around its plain records `body`.
 
-    A delete horizon is compaction's to set: where a producer sent one, it goes on as nothing but the base of the time
-    deltas.
+    A delete horizon is compaction's to set: where a producer sent one, only its meaning as the base of the time deltas
+    is kept.
     """
     header = BatchHeader(*HEADER.unpack_from(sent))
     attributes = header.attributes & ~(COMPRESSION_MASK | DELETE_HORIZON_FLAG | LOG_APPEND_TIME_FLAG) | target
@@ -49,7 +49,7 @@ def convert(
 
 
 def renumber(body: BytesLike) -> bytearray:
-    """The records of `body`, which were checked before, with offset deltas 0, 1, 2, ..."""
+    """Return the records of `body`, which were checked before, with offset deltas 0, 1, 2, ..."""
     out = bytearray()
     view = memoryview(body)
     position, index = 0, 0

@@ -24,7 +24,7 @@ def check_follower(
     *,
     allows_gaps: bool = True,
 ) -> Validated | Refused:
-    """The whole batches of `buffer[start:end]`, to be written as they are; none is an answer too.
+    """Return the whole batches of `buffer[start:end]`, to be written as they are; there may be none.
 
     `leader_epoch` is the one that the follower fetched with. A batch of a later epoch, and all behind it, are left out:
     the sender lost its leadership while the answer was on its way, and what it has truncated since must not be written.

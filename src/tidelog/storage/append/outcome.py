@@ -25,7 +25,7 @@ from tidelog.records.header import (
 
 
 class AppendOrigin(Enum):
-    """Who asks for an append: it decides what must be checked."""
+    """The sender of an append, which decides what must be checked."""
 
     CLIENT = "client"  # anyone may have written these bytes: everything is checked
     COORDINATOR = "coordinator"  # our own group or transaction coordinator: it alone may write control records
@@ -35,7 +35,7 @@ class AppendOrigin(Enum):
 
 @dataclass(init=False, slots=True)
 class AppendedBatch:
-    """One batch with its place in the log, as it will be (or was) written."""
+    """One batch with the offsets at which it will be (or was) written."""
 
     base_offset: int
     last_offset: int
@@ -94,7 +94,7 @@ class AppendedBatch:
 
 @dataclass(init=False, slots=True)
 class Validated:
-    """Ready to be written: `pieces` one after another are the batches, offsets and epoch in place.
+    """Batches that are ready to be written: `pieces` one after another are their bytes, offsets and epoch in place.
 
     Pieces of a batch that was stored as sent are views of the receive buffer: write them before it is used again.
     """
@@ -131,7 +131,7 @@ class Validated:
 
 @dataclass(slots=True)
 class RecordError:
-    """One record that had its batch refused; `index` counts the records of the batch from 0."""
+    """One record for which its batch was refused; `index` counts the records of the batch from 0."""
 
     index: int
     message: str
@@ -139,7 +139,7 @@ class RecordError:
 
 @dataclass(slots=True)
 class Refused:
-    """Nothing is written. What a produce response says about it."""
+    """An append of which nothing is written, and what a produce response says about it."""
 
     code: ErrorCode
     message: str
@@ -148,14 +148,14 @@ class Refused:
 
 @dataclass(slots=True)
 class TooHeavy(Refused):
-    """Nothing is wrong with the batch, as far as it was looked at: it takes longer than a turn may take. Only a caller
-    that asked for it (`is_inline`) is told so; it has the batch prepared elsewhere (`storage.preparation`)."""
+    """The refusal of a batch that takes longer than a turn may take; nothing was found wrong with it so far. Only a
+    caller that asked for it (`is_inline`) is told so; it has the batch prepared elsewhere (`append.preparation`)."""
 
 
 @dataclass(slots=True)
 class Misplaced(Refused):
-    """A follower was sent a batch that does not belong at the end of its log. An empty log may start over at
-    `first_offset`: that is a batch which reaches back behind the leader's log start offset."""
+    """The refusal of a batch that does not belong at the end of the follower's log. An empty log may start over at
+    `first_offset`: that is a batch which begins before the leader's log start offset and reaches beyond it."""
 
     first_offset: int = -1
     last_offset: int = -1
@@ -163,5 +163,5 @@ class Misplaced(Refused):
 
 
 def refused_while_cut(directory: str) -> Refused:
-    """The answer to an append while a truncation of the log in `directory` is not durable yet."""
+    """Return the answer to an append while a truncation of the log in `directory` is not durable yet."""
     return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"{directory}: a cut is on its way to the disk")

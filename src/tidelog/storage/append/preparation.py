@@ -21,7 +21,7 @@ from tidelog.storage.append.validation import validate_and_assign
 
 
 class PreparationRules(NamedTuple):
-    """AppendRules without what can not travel."""
+    """The fields of AppendRules that can be sent to another process."""
 
     max_message_bytes: int
     segment_bytes_max: int
@@ -41,12 +41,12 @@ class PreparationJob(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    stored: bytes | None  # None: as it was sent, but for its time
+    stored: bytes | None  # None: the batch is stored as it was sent, but for its time
     max_timestamp: int
 
 
 class Unprepared(NamedTuple):
-    """`Refused`, in plain values."""
+    """A `Refused` in plain values, which can be sent from process to process."""
 
     code: int
     message: str
@@ -68,7 +68,8 @@ def preparation_job(batch: memoryview, rules: AppendRules, now_ms: int, *, allow
 
 
 def prepare(job: PreparationJob) -> Prepared | Unprepared:
-    """The worker's part. Its inflater is new for each batch: the memory of a large one is given back with it."""
+    """Check and, where needed, convert one batch. A worker runs this. Its inflater is new for each batch, so that the
+    memory of a large one is given back with it."""
     buffer = memoryview(bytearray(job.batch))
     rules = _append_rules(job.rules)
     outcome = validate_and_assign(

@@ -19,8 +19,8 @@ def append_prepared(
     now_ms: int,
     guard: VerificationGuard | None = None,
 ) -> Append | Refused:
-    """Stage a batch that was made ready by the rules which the log still has; `sent` is the batch as it came, and ours
-    to change."""
+    """Stage a batch that a worker made ready by the rules which the log still has. `sent` is the batch as it came; this
+    call may change its bytes."""
     if log.unsettled:
         return refused_while_cut(log.directory)
     batch = sent if prepared.stored is None else memoryview(bytearray(prepared.stored))

@@ -21,7 +21,7 @@ from tidelog.storage.append.rules import AppendRules
 
 
 def refuse_batch(view: memoryview, rules: AppendRules, origin: AppendOrigin, allows_zstd: bool) -> Refused | int:
-    """The size of the one batch that `view` begins with, or why it is refused."""
+    """Return the size of the one batch that `view` begins with, or why it is refused."""
     try:
         header = _only_batch(view)
     except UnsupportedMagicError as error:
@@ -35,7 +35,7 @@ def refuse_batch(view: memoryview, rules: AppendRules, origin: AppendOrigin, all
 
 
 def _only_batch(view: memoryview) -> BatchHeader | Refused:
-    """A produce request has one batch a partition."""
+    """Return the header of the one batch in `view`. A produce request has one batch a partition: more is refused."""
     header = _read_frame(view)
     if header is None:
         return Refused(ErrorCode.INVALID_RECORD, f"no whole batch in {len(view)} bytes")
@@ -45,17 +45,18 @@ def _only_batch(view: memoryview) -> BatchHeader | Refused:
 
 
 def _read_frame(view: memoryview) -> BatchHeader | None:
-    """The header of the whole batch that `view` begins with. `read_header` would look at more of it than its frame;
-    that has to wait for the checksum."""
+    """Return the header of the whole batch that `view` begins with, or None. `read_header` is not used, because it
+    looks at more than the frame, and the rest of a header may be judged only after the checksum."""
     if len(view) < BATCH_OVERHEAD:
-        return read_header(view)  # none, unless the little that is there is damage
+        return read_header(view)  # None, or an error where these few bytes show damage already
     header = BatchHeader(*HEADER.unpack_from(view))
     check_frame(header.base_offset, header.batch_length, header.magic)
     return header if header.size_bytes <= len(view) else None
 
 
 def _refuse_frame(view: memoryview, header: BatchHeader, rules: AppendRules, origin: AppendOrigin) -> Refused | None:
-    """Base offset and size lie outside the checksum; everything else is believed only when it was found right."""
+    """Check the base offset and the size, which lie outside the checksum, and then the checksum, without which nothing
+    else in the batch is believed."""
     if header.base_offset != 0 and origin is AppendOrigin.CLIENT:
         return Refused(ErrorCode.INVALID_RECORD, f"the base offset of a produced batch is 0, not {header.base_offset}")
     if header.size_bytes > rules.max_message_bytes:
@@ -95,8 +96,8 @@ def wider_than_segment(size_bytes: int, rules: AppendRules) -> Refused:
 
 
 def refuse_records(batch: bytes, check: RecordsCheck, oldest: int, newest: int) -> Refused:
-    """What the walk over the records has noted. A producer learns how many they are, and of the first NAMED_MAX of each
-    kind which ones, in order, with one fault each."""
+    """Return the refusal for what the walk over the records has noted: how many records are at fault, and of the first
+    NAMED_MAX of each kind which ones, in order, with one fault each."""
     header = BatchHeader(*HEADER.unpack_from(batch))
     keyless = dict.fromkeys(check.keyless, "a compacted topic needs a key")
     faults = _untimely(header, check, oldest, newest) | keyless

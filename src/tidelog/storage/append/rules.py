@@ -28,7 +28,7 @@ class AppendRules:
     compression: CompressionType | None  # None: what the producer chose
     compression_level: int | None
     inflater: Inflater
-    inline_compressed_bytes: int = MAX_INT64  # what may be compressed within a turn: see `append_weight`
+    inline_compressed_bytes: int = MAX_INT64  # what may be compressed within a turn: see `append.weight`
 
 
 def append_rules(config: TopicConfig, inflater: Inflater) -> AppendRules:

@@ -75,8 +75,8 @@ def validate_and_assign(
     is_inline: bool = False,
 ) -> Validated | Refused:
     """Check the one batch in `buffer[start:end]` and place it at `first_offset`. `allows_zstd` is False for produce
-    requests older than that codec. With `is_inline` nothing is begun that takes longer than a turn may (TooHeavy). The
-    buffer is as it was where the batch is refused."""
+    requests older than that codec. With `is_inline` nothing is begun that takes longer than a turn may (TooHeavy).
+    Where the batch is refused the buffer is left unchanged."""
     view = buffer[start:end]
     # The one copy: compiled code reads `bytes` without building an object a byte, and nothing else. The checksum then
     # finds the batch in the processor's cache, so that the copy adds no more than a quarter of the checksum's time.
@@ -97,7 +97,8 @@ def validate_and_assign(
 
 
 def is_usual(b: bytes, max_message_bytes: i64, allows_zstd: bool) -> bool:
-    """Whether `b` is one batch that no rule about headers can refuse, whoever sent it. False may be either."""
+    """Tell whether `b` is one batch that no rule about headers can refuse, whoever sent it. False is no verdict: the
+    batch may be good or not."""
     size_bytes: i64 = len(b)
     if size_bytes < OVERHEAD or size_bytes > max_message_bytes or b[16] != 2:
         return False
@@ -128,7 +129,7 @@ def admit(
     rules: AppendRules,
     is_inline: bool,
 ) -> Validated | Refused:
-    """The records of a batch whose header is in order; `b` is a copy of `view`."""
+    """Check the records of a batch whose header is in order, and store it; `b` is a copy of `view`."""
     attributes: i64 = i64(read_i16_be(b, 21))
     codec = _CODECS[attributes & CODEC]
     count: i64 = i64(read_i32_be(b, 57))
@@ -177,7 +178,8 @@ def place_prepared(
 
 
 def oldest_ms(now_ms: i64, before_max_ms: i64) -> i64:
-    """The largest number there is means no bound, and not a bound so many milliseconds ago."""
+    """Return the earliest timestamp that is allowed. The largest setting there is means no bound, and not a bound that
+    many milliseconds ago."""
     return MIN_I64 if before_max_ms == MAX_I64 else now_ms - before_max_ms
 
 
@@ -186,7 +188,7 @@ def newest_ms(now_ms: i64, after_max_ms: i64) -> i64:
 
 
 def place(b: bytes, base_offset: i64, leader_epoch: int, max_timestamp: i64) -> AppendedBatch:
-    """The batch `b`, stored as sent but for its place."""
+    """Describe the batch `b` at `base_offset`. All of it but offset, epoch and time is taken from its header."""
     attributes: i64 = i64(read_i16_be(b, 21))
     return AppendedBatch(
         base_offset,
@@ -205,8 +207,11 @@ def place(b: bytes, base_offset: i64, leader_epoch: int, max_timestamp: i64) -> 
 
 
 def store_as_sent(view: memoryview, b: bytes, batch: AppendedBatch, rules: AppendRules) -> Validated | Refused:
-    """Offset and epoch cost a store. The time is under the checksum, which is then computed anew: always under
-    LogAppendTime, and else only where a producer is wrong about its own records."""
+    """Write offset and epoch, and where it must change the time, into the batch as it was sent.
+
+    Offset and epoch cost a store. The time is under the checksum, which is then computed anew: always under
+    LogAppendTime, and otherwise only where a producer is wrong about its own records.
+    """
     size_bytes = len(b)
     if size_bytes > rules.segment_bytes_max:
         return wider_than_segment(size_bytes, rules)
@@ -221,7 +226,7 @@ def store_as_sent(view: memoryview, b: bytes, batch: AppendedBatch, rules: Appen
 
 
 def store_anew(stored: bytes, batch: AppendedBatch, rules: AppendRules) -> Validated | Refused:
-    """A conversion may have made the batch larger than it may be."""
+    """Return the converted batch, unless the conversion has made it larger than a batch may be."""
     size_bytes = batch.size_bytes = len(stored)
     if size_bytes > rules.max_message_bytes:
         return too_large(size_bytes, rules)

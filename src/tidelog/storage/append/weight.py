@@ -28,9 +28,9 @@ INLINE_SENT_BYTES: Final = (4 << 20, 64 << 10, 4 << 20, 2 << 20, 512 << 10)
 INLINE_RECORDS: Final = 100_000
 # Records that are given new offset deltas one by one, in interpreted code, at 2 microseconds each.
 INLINE_RENUMBERED: Final = 2_500
-# Nothing is compressed, but everything is copied.
+# The limit where the target is no codec: nothing is compressed then, but everything is copied.
 _PLAIN_BYTES: Final = 4 << 20
-# Highest level of a row, and nanoseconds a byte.
+# Rows of (the highest level that the row is for, nanoseconds a byte).
 _GZIP: Final = ((1, 12), (9, 50))
 _ZSTD: Final = ((3, 8), (9, 75), (12, 90), (15, 280), (22, 660))
 _LZ4_FAST_NS: Final = 5
@@ -39,8 +39,8 @@ _SNAPPY_NS: Final = 3
 
 
 def inline_compressed_bytes(codec: CompressionType | None, level: int | None) -> int:
-    """How many bytes may be compressed so within a turn. `codec` None is whatever a producer has chosen, at its default
-    level: as much as the slowest of them may have."""
+    """The number of bytes that may be compressed with this codec and level within a turn. With `codec` None a producer
+    chooses the codec, at its default level: then the limit is that of the slowest one."""
     if codec is CompressionType.NONE:
         return _PLAIN_BYTES
     return BUDGET_NS // _compressing_ns(CompressionType.GZIP if codec is None else codec, level)

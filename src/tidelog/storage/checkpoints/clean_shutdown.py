@@ -22,8 +22,9 @@ class CleanShutdown(NamedTuple):
 
 
 def read_clean_shutdown(fs: FileSystem, directory: str) -> CleanShutdown | None:
-    """None after an unclean stop. CorruptCleanShutdownError for a marker that says nothing: then the stop counts as
-    unclean, because a scan costs time and a wrong trust costs data."""
+    """Return the marker of a clean stop, or None after an unclean one. Raises CorruptCleanShutdownError for a marker
+    that can not be read: the caller takes the stop for unclean then, because a scan costs time and a wrong trust costs
+    data."""
     path = join(directory, CLEAN_SHUTDOWN_MARKER)
     contents = read_if_present(fs, path)
     return None if contents is None else decode_clean_shutdown(contents, path)
@@ -34,7 +35,7 @@ def write_clean_shutdown(fs: FileSystem, directory: str, broker_epoch: int) -> N
 
 
 def remove_clean_shutdown(fs: FileSystem, directory: str) -> None:
-    """Durable when it returns."""
+    """Remove the marker, if it is there; the removal is durable when this returns."""
     if remove_if_present(fs, join(directory, CLEAN_SHUTDOWN_MARKER)):
         fs.sync_directory(directory)
 
@@ -45,7 +46,7 @@ def encode_clean_shutdown(broker_epoch: int) -> bytes:
 
 
 def decode_clean_shutdown(contents: bytes, path: str) -> CleanShutdown:
-    """Any version: fields are only ever added."""
+    """Decode a marker of any version: later versions only add fields."""
     if not contents:
         return CleanShutdown(None)
     try:

@@ -9,24 +9,24 @@ from tidelog.storage.errors import LogError
 
 
 class CorruptFileError(LogError):
-    """`path` is the file, `reason` what does not fit."""
+    """A small file that can not be believed: `path` is the file, `reason` what is wrong in it."""
 
 
 class CorruptCheckpointError(CorruptFileError):
-    """One of the text files of offsets or epochs."""
+    """The error for one of the text files of offsets or epochs."""
 
 
 class CorruptSnapshotError(CorruptFileError):
-    """A producer snapshot: torn, damaged, or of a version that Kafka 4.3 does not read either."""
+    """The error for a producer snapshot that is torn, damaged, or of a version that Kafka 4.3 does not read either."""
 
 
 class CorruptMetaPropertiesError(CorruptFileError):
-    """`meta.properties`, or several of them that contradict each other."""
+    """The error for a `meta.properties`, or for several of them that contradict each other."""
 
 
 class CorruptPartitionMetadataError(CorruptFileError):
-    """`partition.metadata`."""
+    """The error for a `partition.metadata`."""
 
 
 class CorruptCleanShutdownError(CorruptFileError):
-    """The clean-shutdown marker."""
+    """The error for a clean-shutdown marker."""

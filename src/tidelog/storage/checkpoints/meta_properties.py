@@ -32,7 +32,8 @@ class MetaProperties:
 
 
 def read_meta_properties(fs: FileSystem, directory: str) -> MetaProperties | None:
-    """None when there is no such file: a new directory. CorruptMetaPropertiesError when it can not be believed."""
+    """Return what `meta.properties` says, or None in a new directory, which has no such file. Raises
+    CorruptMetaPropertiesError when the file can not be believed."""
     path = join(directory, META_PROPERTIES)
     contents = read_if_present(fs, path)
     return None if contents is None else decode_meta_properties(contents, path)
@@ -88,8 +89,8 @@ def _number(entries: dict[str, str], key: str, maximum: int) -> int:
 def check_directories(
     found: Mapping[str, MetaProperties], cluster_id: str | None = None, node_id: NodeId | None = None
 ) -> None:
-    """The log directories of one node, by their paths, belong together: one cluster, one node (the expected ones, or
-    else those of the first directory that names them), and an id of its own for each."""
+    """Check that the log directories of one node, given by their paths, belong together: one cluster and one node (the
+    expected ones, or else those of the first directory that names them), and a directory id of its own for each."""
     owners: dict[Uuid, str] = {}
     for directory, properties in found.items():
         path = join(directory, META_PROPERTIES)

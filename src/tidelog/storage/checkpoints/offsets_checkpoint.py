@@ -1,8 +1,8 @@
 """One of a log directory's checkpoint files: what is in it, and what it may come to hold after a power loss.
 
 It is replaced as a whole, off the loop, one replacement at a time. While one is under way, and after one that failed,
-the disk has either the old offsets or the new: who needs an offset to be on disk asks for `durable`, who needs one to
-be gone asks whether the file `may_exceed` it.
+the disk has either the old offsets or the new. Code that needs an offset to be on disk reads `durable`; code that needs
+one to be gone asks whether the file `may_exceed` it.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ class OffsetsCheckpoint:
         self._fs = fs
         self._path = path
         self.durable: Offsets = {}
-        self._begun: Offsets | None = None  # on its way, or lost on it
+        self._begun: Offsets | None = None  # what the last replacement, under way or failed, was to write
         self._ticket: Ticket | None = None
 
     def may_exceed(self, partition: TopicPartition, offset: int) -> bool:
@@ -30,18 +30,20 @@ class OffsetsCheckpoint:
         return max(begun, self.durable.get(partition, 0)) > offset
 
     def wait(self) -> Steps:
-        """Until nothing is on its way."""
+        """Wait until no replacement of the file is under way."""
         while self._ticket is not None:
             yield [self._ticket]
 
     def write(self, collect: Callable[[], Offsets]) -> Steps:
-        """`collect` is asked when its turn has come. Ends when what it said is durable."""
+        """Replace the file with what `collect` returns, and end when that is durable. `collect` is called only after an
+        earlier replacement has ended."""
         yield from self.wait()
         yield from self._write(collect())
 
     def lower(self, limits: Mapping[TopicPartition, int], collect: Callable[[], Offsets]) -> Steps:
-        """Ends when the disk has no more than these for these logs. One write is enough, since the limits hold whatever
-        `collect` says: to write again until it says less would never end if it did not."""
+        """Lower the entries of these logs to at most these limits, and end when the disk has no more than that. One
+        write is enough, because the limits are applied to whatever `collect` returns: writing until `collect` itself
+        returned less might never end."""
         if not any(self.may_exceed(each, limit) for each, limit in limits.items()):
             return
         yield from self.wait()
@@ -63,7 +65,7 @@ class OffsetsCheckpoint:
         self.durable, self._begun = offsets, None
 
     def write_now(self, offsets: Offsets) -> None:
-        """The same, waiting for the disk: at the start and the stop of a broker."""
+        """Replace the file and wait for the disk: for the start and the stop of a broker."""
         assert self._ticket is None, f"{self._path} is being written"
         write_offsets(self._fs, self._path, offsets)
         self.durable, self._begun = offsets, None

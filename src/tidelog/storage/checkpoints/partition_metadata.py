@@ -28,7 +28,8 @@ class PartitionMetadata(NamedTuple):
 
 
 def read_partition_metadata(fs: FileSystem, directory: str) -> PartitionMetadata | None:
-    """None when there is no such file; CorruptPartitionMetadataError when it can not be believed."""
+    """Return what `partition.metadata` says, or None when there is no such file. Raises CorruptPartitionMetadataError
+    when the file can not be believed."""
     path = join(directory, PARTITION_METADATA)
     contents = read_if_present(fs, path)
     return None if contents is None else decode_partition_metadata(contents, path)
@@ -39,12 +40,12 @@ def write_partition_metadata(fs: FileSystem, directory: str, topic_id: Uuid) -> 
 
 
 def encode_partition_metadata(topic_id: Uuid) -> bytes:
-    """Without a newline at the end, as Kafka writes it."""
+    """Return the contents of the file, without a newline at the end, as Kafka writes it."""
     return f"version: {VERSION}\ntopic_id: {format_uuid(topic_id)}".encode("ascii")
 
 
 def decode_partition_metadata(contents: bytes, path: str) -> PartitionMetadata:
-    """A higher version is read as ours: fields are only ever added behind."""
+    """Decode the file. A higher version is read as ours: later versions only add fields at the end."""
     lines = contents.decode("latin-1").splitlines()
     version = _value(lines, 0, "a version", path)
     if not re.fullmatch(r"[0-9]{1,9}", version):

@@ -6,7 +6,7 @@ from tidelog.ports.files import FileSystem, OpenMode, Ticket
 
 
 def read_whole(fs: FileSystem, path: str) -> bytes:
-    """All bytes of the file; NotFound when there is none."""
+    """Return all bytes of the file; raises NotFound when there is none."""
     file = fs.open(path, OpenMode.READ)
     try:
         return file.read_at(0, file.size())
@@ -22,7 +22,7 @@ def read_if_present(fs: FileSystem, path: str) -> bytes | None:
 
 
 def remove_if_present(fs: FileSystem, path: str) -> bool:
-    """Whether there was one. The removal is durable after the directory is synced."""
+    """Remove the file and tell whether there was one. The removal is durable after the directory is synced."""
     try:
         fs.remove_file(path)
     except NotFound:
@@ -31,7 +31,8 @@ def remove_if_present(fs: FileSystem, path: str) -> bool:
 
 
 def write_whole(fs: FileSystem, path: str, contents: bytes) -> None:
-    """Over what was there, and not synced: for what is worth nothing after a power loss, or is synced with a flush."""
+    """Write the file over what was there, without a sync: for contents that are worth nothing after a power loss, or
+    that a flush syncs."""
     file = fs.open(path, OpenMode.CREATE)
     try:
         file.truncate(0)
@@ -45,11 +46,11 @@ def begin_sync_path(fs: FileSystem, path: str) -> Ticket:
     try:
         return fs.begin_sync(file)
     finally:
-        file.close()  # when the sync is done with it
+        file.close()  # the descriptor itself stays open until the sync is done
 
 
 def sync_path(fs: FileSystem, path: str) -> None:
-    """The same, waiting for the disk."""
+    """Sync the file at this path, waiting for the disk."""
     file = fs.open(path, OpenMode.WRITE)
     try:
         file.sync()

@@ -40,7 +40,8 @@ class EpochEntry(NamedTuple):
 
 
 def read_offsets(fs: FileSystem, path: str) -> dict[TopicPartition, int]:
-    """Empty when there is no file; CorruptCheckpointError when there is one that can not be believed."""
+    """Return the offsets in the file, none when there is no file. Raises CorruptCheckpointError for a file that can not
+    be believed."""
     contents = read_if_present(fs, path)
     return {} if contents is None else decode_offsets(contents, path)
 
@@ -50,7 +51,7 @@ def write_offsets(fs: FileSystem, path: str, offsets: Mapping[TopicPartition, in
 
 
 def read_epochs(fs: FileSystem, path: str) -> list[EpochEntry]:
-    """As `read_offsets`."""
+    """Return the leader epochs in the file, none when there is no file. Raises as `read_offsets` does."""
     contents = read_if_present(fs, path)
     return [] if contents is None else decode_epochs(contents, path)
 
@@ -89,7 +90,7 @@ def _encode(lines: list[str]) -> bytes:
 
 
 def _decode(contents: bytes, path: str, width: int) -> list[tuple[int, list[str]]]:
-    """Line number and fields of every entry."""
+    """Return the line number and the fields of every entry."""
     if not contents:
         return []
     lines = _lines(contents, path)
@@ -108,7 +109,7 @@ def _lines(contents: bytes, path: str) -> list[str]:
         text = contents.decode()
     except UnicodeDecodeError as error:
         raise CorruptCheckpointError(path, f"not UTF-8 at byte {error.start}") from error
-    if not text.endswith("\n"):  # or a number that lost its last digits would pass
+    if not text.endswith("\n"):  # without this check a number that lost its last digits would pass
         raise CorruptCheckpointError(path, "the last line is cut")
     return text.replace("\r\n", "\n").split("\n")[:-1]
 

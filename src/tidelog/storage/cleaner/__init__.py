@@ -17,7 +17,7 @@ Around it, in the broker's own process:
     scheduler     the cleaner as the loop sees it: which log is cleaned when, and what becomes of it
     survey        a look at all compacted logs, a slice a turn
     log_facts     a live log, copied into plain values
-    task          one cleaning under way: a worker, and the swaps of what it hands over (`storage.log_swap`)
+    task          one cleaning under way: a worker, and the swaps of what it hands over (`storage.log.swap`)
     cleaner_offsets   how far each log is cleaned, on disk
     metrics       Kafka's numbers, and the partitions that were set aside
 

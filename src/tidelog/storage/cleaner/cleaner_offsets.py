@@ -32,7 +32,7 @@ class CleanerOffsets:
         self._path = join(directory, CLEANER_OFFSET_CHECKPOINT)
         self._offsets: Offsets = {}
         self._durable: Offsets = {}  # in the file
-        self._begun: Offsets | None = None  # on their way there, or lost on it
+        self._begun: Offsets | None = None  # what the last replacement of the file, under way or failed, was to write
         self._ticket: Ticket | None = None
 
     def load(self, offsets: Mapping[TopicPartition, int]) -> None:
@@ -45,22 +45,23 @@ class CleanerOffsets:
     def is_writing(self) -> bool:
         return self._ticket is not None
 
-    # Lower
+    # Lowering offsetsing offsets
 
     def keep(self, is_believed: Callable[[TopicPartition, int], bool]) -> None:
-        """At the start: forget, durably, what can not be. Waits for the disk."""
+        """Drop the offsets that `is_believed` rejects, durably. For the start of a broker: it waits for the disk."""
         self._offsets = {each: offset for each, offset in self._offsets.items() if is_believed(each, offset)}
         if self._offsets != self._durable:
             self._write_now()
 
     def lower(self, limits: Mapping[TopicPartition, int]) -> None:
-        """These logs are about to end at these offsets. Waits for the disk, if any was cleaned to beyond."""
+        """Lower the offsets of logs that are about to end at these limits. Waits for the disk if the file may have a
+        higher one."""
         self._limit(limits)
         if self._may_exceed(limits):
             self._write_now()
 
     def begin_lower(self, limits: Mapping[TopicPartition, int]) -> Steps:
-        """The same off the loop."""
+        """Do what `lower` does, off the loop."""
         self._limit(limits)
         while self._may_exceed(limits):
             yield from self._wait(self._begin() if self._ticket is None else self._ticket)
@@ -87,17 +88,18 @@ class CleanerOffsets:
         write_offsets(self._fs, self._path, self._offsets)
         self._durable, self._begun = dict(self._offsets), None
 
-    # Higher
+    # Raising offsets
 
     def put(self, partition: TopicPartition, offset: int, known: Container[TopicPartition]) -> None:
-        """Cleaned up to here; begins to write it down. Logs that are not `known` any more are dropped."""
+        """Note that the log is cleaned up to `offset`, and begin to write that down. The entries of logs that are not
+        `known` any more are dropped."""
         self._offsets = {each: before for each, before in self._offsets.items() if each in known}
         self._offsets[partition] = offset
         if self._ticket is None:
             self._begin()
 
     def begin_put(self, partition: TopicPartition, offset: int, known: Container[TopicPartition]) -> Steps:
-        """The same, for whoever waits until it is written down."""
+        """Do what `put` does, and end when the offset is written down."""
         self.put(partition, offset, known)
         while self._ticket is not None and self._durable.get(partition) != offset:
             yield from self._wait(self._ticket)
@@ -108,8 +110,9 @@ class CleanerOffsets:
         return self._ticket
 
     def complete(self, completion: Completion) -> StorageFault | None:
-        """Any completion; a fault comes back if it was ours, unless it passes, for want of room or of a descriptor: the
-        offset on disk is then an older one, which does no harm, and the next cleaning writes it again."""
+        """Take note of a completion, which may be anybody's; return the fault of ours that takes the directory offline.
+        Want of room or of a descriptor passes and is not returned: the offset on disk is then an older one, which does
+        no harm, and the next cleaning writes it again."""
         if completion.ticket != self._ticket:
             return None
         self._ticket = None

@@ -33,7 +33,8 @@ _OPEN_FILES: int = 8
 
 
 def clean_log(fs: FileSystem, job: CleaningJob) -> Steps:
-    """CorruptSegmentError for a source that is damaged; nothing of it is cleaned then, and nobody's data are lost."""
+    """Clean one log, step by step. Raises CorruptSegmentError for a source that is damaged; nothing of that source is
+    replaced then, and no data are lost."""
     stats = CleanerStats()
     settings = job.settings
     if not job.segments:
@@ -53,7 +54,7 @@ def clean_log(fs: FileSystem, job: CleaningJob) -> Steps:
 
 
 class _GroupCleaning:
-    """Several segments into one."""
+    """The cleaning of one group: several segments are read, and one is written."""
 
     def __init__(
         self,
@@ -73,7 +74,7 @@ class _GroupCleaning:
 
     def steps(self) -> Generator[BytesMoved | CleanedSegment, None, None]:
         directory, base_offset = self._job.directory, self._replaced[0]
-        remove_cleaned(self._descriptors, directory, base_offset)  # of an attempt that died
+        remove_cleaned(self._descriptors, directory, base_offset)  # left by an attempt that died
         finished = False
         try:
             target = Segment.create(
@@ -102,7 +103,8 @@ class _GroupCleaning:
         self._stats.segments_read += 1
 
     def _choose(self, path: str, chunk: SourceChunk, end: int | None) -> list[Kept]:
-        """`end` is where in the file the batch ends that is the group's last."""
+        """Return what stays of the batches of `chunk`. `end` is where in the file the last batch of the whole group
+        ends; None where the group's last batch is in another segment."""
         kept = []
         for source in chunk.batches:
             try:
@@ -124,8 +126,8 @@ class _GroupCleaning:
         return sum(batch.size_bytes for batch in batches)
 
     def _make_durable(self, target: Segment) -> None:
-        """Bytes and names. A swap renames each file over the one it replaces, so there has to be one for each: an
-        index of aborted transactions that are gone is replaced by an empty one."""
+        """Sync the bytes and the names of the new segment. A swap renames each file over the one it replaces, so there
+        has to be one for each: where all aborted transactions are gone, an empty index replaces theirs."""
         target.seal()
         directory = self._job.directory
         old, new = (
@@ -138,6 +140,7 @@ class _GroupCleaning:
         self._fs.sync_directory(directory)
 
     def _keep_time(self, target: Segment) -> None:
-        """Retention goes by the time of the file where records have none: it must not begin anew here."""
+        """Give the new file the latest time of its sources. Where records have no time, retention goes by the file's,
+        and that must not begin anew."""
         paths = [join(self._job.directory, segment_name(each.base_offset, LOG_SUFFIX)) for each in self._group]
         self._fs.set_modified(target.path, max(self._fs.stat(path).modified_ms for path in paths))

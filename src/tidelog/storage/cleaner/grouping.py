@@ -3,8 +3,8 @@ up as thousands of files with a few records each.
 
 A group's sources would fit one segment even if nothing of them went: by bytes, by the size of each index, and by the
 32 bits that an index has for an offset. (A delete horizon adds a few bytes to each record of its batch, so a segment
-may come out a little larger than `segment.bytes`; that is no limit of the format.) It has no more of them than a turn
-of the broker's loop can rename; what is left over is for the next cleaning.
+may come out a little larger than `segment.bytes`; that is no limit of the format.) A group has no more sources than a
+turn of the broker's loop can rename; what is left over is for the next cleaning.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ SEGMENTS_MAX: Final = 64
 def group_segments(
     segments: Sequence[SegmentFacts], settings: CleanerSettings, end_offset: int
 ) -> list[list[SegmentFacts]]:
-    """In order; every segment is in exactly one group. `end_offset` is where the next segment behind them begins."""
+    """Split the segments into groups, in order; every segment is in exactly one group. `end_offset` is where the
+    segment behind the last of them begins."""
     groups: list[list[SegmentFacts]] = []
     total: SegmentFacts | None = None  # of the last group
     for segment, end in with_ends(segments, end_offset):

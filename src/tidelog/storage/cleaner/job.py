@@ -37,15 +37,17 @@ def with_ends(segments: Sequence[SegmentFacts], end_offset: int) -> list[tuple[S
 
 
 class LastRecord(NamedTuple):
-    """What a live producer wrote last here. Without a data batch in its current epoch it is a marker."""
+    """The last thing that a live producer wrote to this log. Without a data batch in its current epoch that is a
+    marker."""
 
-    last_data_offset: int  # -1 for none
+    last_data_offset: int  # -1: no data batch
     producer_epoch: int
 
 
 @dataclass(slots=True)
 class CleanerSettings:
-    """What the broker grants one cleaner. `dedupe_buffer_bytes` and `io_buffer_bytes` are its share of the broker's."""
+    """The settings of one cleaning. `dedupe_buffer_bytes` and `io_buffer_bytes` are its share of what the broker
+    has."""
 
     dedupe_buffer_bytes: int
     load_factor: float
@@ -67,11 +69,12 @@ class CleaningJob:
     settings: CleanerSettings
     aborted_transactions: Sequence[AbortedTxn] = ()  # all that touch the segments, wherever their marker is
     last_records: Mapping[int, LastRecord] = field(default_factory=dict)  # by producer id
-    generation: int = 0  # of the log; the swap is off when it is another by then
+    generation: int = 0  # of the log; where the log has another one by then, nothing is swapped in
 
 
 class BytesMoved(NamedTuple):
-    """So much was read and written since the last one: time to rest, or to look whether the job is still wanted."""
+    """The bytes that were read and written since the last such step: time to rest, or to look whether the job is still
+    wanted."""
 
     read: int
     written: int
@@ -79,7 +82,7 @@ class BytesMoved(NamedTuple):
 
 @dataclass(slots=True)
 class CleanedSegment:
-    """One that is durable as `.cleaned` and may be swapped in for those it replaces."""
+    """A new segment that is durable as `.cleaned` and may be swapped in for the segments it replaces."""
 
     base_offset: int
     replaced: tuple[int, ...]  # base offsets, its own among them
@@ -89,8 +92,9 @@ class CleanedSegment:
 
 @dataclass(slots=True)
 class CleaningResult:
-    """`end_offset` is the first dirty offset from now on, once the last segment was swapped. Less than the first
-    uncleanable one means that not all keys fitted: another pass goes on from there."""
+    """The result of a whole cleaning. `end_offset` is the first dirty offset from now on, once the last segment was
+    swapped in. Less than the first uncleanable offset means that not all keys fitted: another pass goes on from
+    there."""
 
     end_offset: int
     stats: CleanerStats

@@ -22,7 +22,8 @@ from tidelog.storage.segment.transaction_index import AbortedTxn
 
 
 def facts_of(log: Log, directory: LogDirectory) -> LogFacts:
-    """StorageFault, or a LogError, when what has to be looked at can not be read."""
+    """Return what the choice of a log to clean needs to know. Raises StorageFault or a LogError when a file that has to
+    be looked at can not be read."""
     partition, config = log.topic_partition, log.config
     checkpoint = directory.cleaner_offsets.get(partition)
     return LogFacts(
@@ -41,8 +42,8 @@ def facts_of(log: Log, directory: LogDirectory) -> LogFacts:
 
 
 def _durable_start(log: Log, directory: LogDirectory) -> int:
-    """Where the log starts, even after a crash. From a start that a crash can take back, records in front of it would
-    return as clean although nobody cleaned them."""
+    """The offset at which the log starts, even after a crash. If a start counted that a crash can take back, records in
+    front of it would return as clean although nobody cleaned them."""
     start = min(log.log_start_offset, directory.durable_log_start(log.topic_partition))
     return max(start, log.segments.first.base_offset)
 
@@ -62,8 +63,8 @@ def _segments(log: Log, first_dirty_offset: int) -> list[SegmentFacts]:
 
 
 def job_of(log: Log, chosen: LogToClean, settings: CleanerSettings, seed: bytes, now_ms: int) -> CleaningJob:
-    """Every closed segment below the first uncleanable offset: the clean ones too, whose records the dirty part may
-    have made obsolete."""
+    """Return the job for the chosen log: every closed segment below the first uncleanable offset, the clean ones too,
+    because the dirty part may have made their records obsolete."""
     end = chosen.first_uncleanable_offset
     segments = [segment for segment in log.segments if segment.base_offset < end]
     return CleaningJob(
@@ -91,7 +92,8 @@ def _for_job(segment: Segment) -> SegmentFacts:
 
 
 def _aborted(log: Log, end: int) -> Sequence[AbortedTxn]:
-    """All that have data below `end`. The marker of one may lie behind it, in a segment that is not cleaned yet."""
+    """All aborted transactions that have data below `end`. The marker of one may lie behind `end`, in a segment that is
+    not cleaned yet."""
     collected: list[AbortedTxn] = []
     for segment in log.segments:
         aborted, is_complete = segment.collect_aborted(0, end)

@@ -22,15 +22,15 @@ from tidelog.storage.names import LOG_SUFFIX, segment_name
 def map_log(
     fs: FileSystem, job: CleaningJob, table: OffsetTable, stats: CleanerStats
 ) -> Generator[BytesMoved, None, None]:
-    """Fill the table; `table.latest` is then the last offset up to which every key is in it."""
+    """Fill the table. Afterwards `table.latest` is the last offset up to which every key is in it."""
     mapper = _Mapper(job, table)
-    table.latest = job.first_dirty_offset - 1  # earlier cleanings saw to what lies before
+    table.latest = job.first_dirty_offset - 1  # earlier cleanings have cleaned what lies before
     for segment, end in with_ends(job.segments, job.first_uncleanable_offset):
         if end <= job.first_dirty_offset:
             continue
         if not (yield from _map_segment(fs, job, segment, mapper, stats)):
             break
-        table.latest = end - 1  # where the segment's last offsets are gone, there is nothing more to map
+        table.latest = end - 1  # compaction may have removed the segment's last offsets: they count as mapped
     stats.map_entries, stats.map_slots = table.entries, table.slots
 
 
@@ -58,7 +58,8 @@ class _Mapper:
         self._inflater = Inflater()
 
     def take(self, source: SourceBatch) -> bool:
-        """False when the table is full. Aborted data map nothing: they must not cost a committed record its place."""
+        """Map the keys of one batch; False when the table is full. Aborted data map nothing, because they must not make
+        the cleaner drop a committed record of the same key."""
         header = source.batch.header
         if header.last_offset < self._lower:
             return True

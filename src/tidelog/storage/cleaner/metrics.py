@@ -16,7 +16,8 @@ class LastCleaning(NamedTuple):
 
 @dataclass(slots=True)
 class Uncleanable:
-    """A partition that is left alone: its cleaning failed, and would fail again. Until its log is another one."""
+    """A partition that the cleaner leaves alone, because its cleaning failed and would fail again, until its log has
+    changed."""
 
     partition: TopicPartition
     directory: str  # the log directory
@@ -24,11 +25,12 @@ class Uncleanable:
     since_ms: int
     log: Log
     generation: int
-    dirty_bytes: int = 0  # as of the last look at it
+    dirty_bytes: int = 0  # at the time of the last survey
 
     @property
     def is_still_valid(self) -> bool:
-        """Not once the log was truncated or had records deleted: the damage may have gone with them."""
+        """Tell whether the log is unchanged. Once it was truncated or had records deleted, the damage may have gone
+        with them."""
         return self.log.generation == self.generation
 
 
@@ -50,7 +52,7 @@ class CleanerMetrics(NamedTuple):
 
 @dataclass(slots=True)
 class CleanerCounts:
-    """What the metrics are made of, counted as it happens."""
+    """The counters from which the metrics are made."""
 
     last_run_ms: int
     last_cleanings: deque[LastCleaning] = field(default_factory=deque)  # one for each worker

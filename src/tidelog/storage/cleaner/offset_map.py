@@ -14,7 +14,7 @@ _SLOTS_MIN: Final = 3
 
 
 def new_offset_map(buffer_bytes: int, load_factor: float, offsets: int, seed: bytes) -> OffsetTable:
-    """For the keys of at most `offsets` records. ValueError for a buffer in which no key fits."""
+    """Return a table for the keys of at most `offsets` records. Raises ValueError for a buffer in which no key fits."""
     affordable = buffer_bytes // ENTRY_BYTES
     if affordable < _SLOTS_MIN or affordable * load_factor < 1:
         raise ValueError(f"a dedupe buffer of {buffer_bytes} bytes, {load_factor} of it to be used, holds no key")

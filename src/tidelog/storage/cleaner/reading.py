@@ -45,7 +45,8 @@ class SourceChunk(NamedTuple):
 
 
 def read_chunks(fs: FileSystem, path: str, size_bytes: int, buffer_bytes: int) -> Iterator[SourceChunk]:
-    """The first `size_bytes` of the file. CorruptSegmentError where they are not whole, good batches."""
+    """Read the first `size_bytes` of the file, a chunk of whole batches at a time. Raises CorruptSegmentError where
+    they are not whole, good batches."""
     file = fs.open(path, OpenMode.READ)
     try:
         position = 0
@@ -59,7 +60,8 @@ def read_chunks(fs: FileSystem, path: str, size_bytes: int, buffer_bytes: int) -
 
 
 def _read(file: File, position: int, size_bytes: int, buffer_bytes: int) -> bytes:
-    """One batch at least: one that is larger than the buffer is read by itself."""
+    """Read a buffer from `position` on, with one whole batch at least: a batch larger than the buffer is read by
+    itself."""
     data = file.read_at(position, min(max(buffer_bytes, BATCH_OVERHEAD), size_bytes - position))
     if len(data) < BATCH_OVERHEAD:
         return data

@@ -44,7 +44,7 @@ RECORD_TIME_MIN_MS: Final = -(2**62)
 
 
 class Kept:
-    """A batch to write."""
+    """A batch that stays, with the bytes to write for it."""
 
     __slots__ = ("batch", "bytes", "records")
 
@@ -55,7 +55,8 @@ class Kept:
 
 
 class Retention:
-    """Asked about every batch of the log, in order; `table` must not change meanwhile."""
+    """The decision what stays of each batch. It must be asked about every batch of the log, in order; `table` must not
+    change meanwhile."""
 
     def __init__(self, job: CleaningJob, table: OffsetTable, stats: CleanerStats) -> None:
         self._table = table
@@ -107,8 +108,8 @@ class Retention:
         return self._rewrite(header, body, selection, new_horizon_ms)
 
     def _starts_horizon(self, header: BatchHeader, selection: Selection) -> bool:
-        """Not where a part of the batch lies beyond the table: what its tombstones delete may still be there, and be
-        read later than the horizon would count from."""
+        """Tell whether the batch gets its delete horizon now. A batch that reaches beyond the table does not: the
+        values that its tombstones delete may still be in the log, and be read after the horizon."""
         return (
             selection.tombstones > 0
             and header.delete_horizon_ms is None
@@ -117,8 +118,8 @@ class Retention:
         )
 
     def _rewrite(self, header: BatchHeader, body: BatchBody, selection: Selection, horizon_ms: int | None) -> Kept:
-        """The same batch with fewer records, or with a horizon: same offsets and sequence numbers, whose ranges it
-        keeps even where the first and last record are gone."""
+        """Return the batch with fewer records, or with a horizon. It keeps its offsets and sequence numbers, and their
+        ranges even where the first and last record are gone."""
         if horizon_ms is None:
             header = replace(header, records_count=selection.records)
             records = copy_records(body, selection)
@@ -137,7 +138,8 @@ class Retention:
         return last is not None and header.last_offset == last.last_data_offset
 
     def _is_last_marker(self, header: BatchHeader) -> bool:
-        """The producer has nothing else here that its epoch could be read from; or nothing follows at all."""
+        """Tell whether this marker has to outlive its horizon: nothing else in the log tells the epoch of its producer,
+        or it is the last batch of all."""
         if header.last_offset == self._last_offset:
             return True
         last = self._last_records.get(header.producer_id)
@@ -145,5 +147,5 @@ class Retention:
 
 
 def _everything(body: BatchBody) -> Selection:
-    """All records, chosen by a table that knows no key."""
+    """Return a selection of all records, made with a table that has no key in it."""
     return select(OffsetTable(3, 1, bytes(16)), body, True, NO_OFFSET)

@@ -5,7 +5,7 @@
 
 A round looks at all compacted logs (`survey`), then as many jobs are begun as there are workers free, the filthiest
 first. While a worker is free the next round follows at once when a cleaning ended, and `log.cleaner.backoff.ms` after
-one that found nothing. Workers never touch the log itself: what they hand over is swapped in here (`task`, `log_swap`).
+one that found nothing. Workers never touch the log itself: what they hand over is swapped in here (`task`, `log.swap`).
 
 What fails, and what that costs:
 
@@ -40,24 +40,24 @@ from tidelog.storage.errors import LogError
 from tidelog.storage.log.log import Log
 
 _SEED_BYTES = 16
-# How often is looked for workers that hang. More than that passes at once only where the machine slept, or its clock
-# was set: the workers had no more time than that either.
+# The interval between two looks for workers that hang. A longer one is counted as this much: the machine slept or its
+# clock was set, so the workers had no more time than that either.
 _WATCH_MS = 5_000
-_ATTEMPTS_MAX = 64  # a turn, at candidates that are none any more
+_ATTEMPTS_MAX = 64  # candidates tried a turn: some of them need no cleaning any more
 
 
 class LogCleaner:
     def __init__(
         self, logs: Logs, housekeeping: Housekeeping, entropy: Entropy, config: CleanerConfig, now_ms: int
     ) -> None:
-        """The logs are loaded. Waits for the disk where a checkpoint has to be corrected."""
+        """The logs must be loaded. Waits for the disk where a checkpoint has to be corrected."""
         self._logs = logs
         self._housekeeping = housekeeping
         self._entropy = entropy
         self.config = config
         self.uncleanable: dict[TopicPartition, Uncleanable] = {}
         self.counts = CleanerCounts(now_ms)
-        self._tasks: list[CleaningTask] = []  # those called off too, until they are over
+        self._tasks: list[CleaningTask] = []  # including those that were called off, until they are over
         self._survey: Survey | None = None
         self._resting_since_ms: int | None = None
         self._watched_ms = now_ms
@@ -77,7 +77,8 @@ class LogCleaner:
 
     @property
     def deadline_ms(self) -> int | None:
-        """When `tick` has something to do, if no worker says anything before; None: not by itself."""
+        """The time at which `tick` has something to do, if no worker reports before; None where it has nothing to do
+        until then."""
         if self._survey is not None:
             return 0
         watch_ms = self._watched_ms + _WATCH_MS if self._tasks else None
@@ -88,13 +89,13 @@ class LogCleaner:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a cleaning, a swap or a checkpoint is under way. To stop in order: `call_off_all`, then go on with
-        `tick` and `complete` until this is false, then stop the housekeeping and close the logs."""
+        """Tell whether a cleaning, a swap or a checkpoint is under way. To stop in order: `call_off_all`, then go on
+        with `tick` and `complete` until this is false, then stop the housekeeping and close the logs."""
         return bool(self._tasks) or any(each.cleaner_offsets.is_writing for each in self._logs.directories.values())
 
     @property
     def has_news(self) -> bool:
-        """Whether there is something for `tick` to hear that nobody is woken for."""
+        """Tell whether a worker has events for `tick` for which the loop is not woken."""
         return bool(self._tasks) and self._housekeeping.has_events
 
     @property
@@ -102,7 +103,7 @@ class LogCleaner:
         return [task.partition for task in self._tasks if not task.is_called_off]
 
     def take_problems(self) -> list[str]:
-        """Why partitions were set aside since the last call."""
+        """Return the reasons why partitions were set aside since the last call."""
         problems, self._problems = self._problems, []
         return problems
 
@@ -110,14 +111,15 @@ class LogCleaner:
         return self.counts.metrics(now_ms, self.uncleanable)
 
     def reconfigure(self, config: CleanerConfig) -> None:
-        """Jobs that were granted more memory than one gets now are called off; others go on as they are."""
+        """Take over new settings. Jobs that were granted more memory than one gets now are called off; others go on as
+        they are."""
         self.config = config
         for task in self._tasks:
             if not config.workers_max or task.job.settings.dedupe_buffer_bytes > config.dedupe_share_bytes:
                 self._call_off(task)
 
     def call_off_all(self) -> None:
-        """And begin nothing new: the broker stops."""
+        """Call off every cleaning and begin no new one: the broker stops."""
         self.reconfigure(CleanerConfig(is_enabled=False))
 
     # What the loop tells
@@ -163,7 +165,8 @@ class LogCleaner:
             self._end_round(self._survey, now_ms)
 
     def _is_recent(self, since_ms: int | None, now_ms: int) -> bool:
-        """Not if the clock was set back meanwhile: that could be a long rest."""
+        """Tell whether `since_ms` is less than one backoff ago. A time in the future is not recent: the clock was set
+        back, and the rest could be a long one."""
         return since_ms is not None and since_ms <= now_ms < since_ms + self.config.backoff_ms
 
     def _end_round(self, survey: Survey, now_ms: int) -> None:
@@ -180,7 +183,8 @@ class LogCleaner:
         return self._logs.get(it.partition) is it.log and it.is_still_valid
 
     def _assess(self, log: Log, directory: LogDirectory, now_ms: int) -> LogToClean | None:
-        """None: not now, or not any more since the round began."""
+        """Return how much of the log could be cleaned; None where it may not be cleaned now, or no longer since the
+        round began."""
         partition = log.topic_partition
         is_current = directory.is_online and directory.logs.get(partition) is log and log.config.compacts
         if (
@@ -204,13 +208,14 @@ class LogCleaner:
         return None
 
     def _is_in_other_hands(self, log: Log) -> bool:
-        """A worker's, even one of a cleaning that was called off; or it is being cut, or moved to another directory."""
+        """Tell whether the log is being moved to another directory, is being cut, or has a worker at it, even one whose
+        cleaning was called off."""
         moving = any(log.topic_partition in each.futures for each in self._logs.directories.values())
         return moving or log.is_unsettled or any(task.job.directory == log.directory for task in self._tasks)
 
     def _begin(self, candidate: Candidate, now_ms: int) -> None:
         log, directory, _ = candidate
-        assessed = self._assess(log, directory, now_ms)  # the round took a while
+        assessed = self._assess(log, directory, now_ms)  # again: the log may have changed since its turn in the round
         if assessed is None or not assessed.is_due:
             return
         try:
@@ -261,7 +266,8 @@ class LogCleaner:
                 raise TypeError(f"not what a cleaning says: {event}")
 
     def _take_failure(self, task: CleaningTask, failed: Failed, now_ms: int) -> None:
-        """The log may have changed under the worker, and it stumbled over that: then nothing has failed."""
+        """Take note that a worker failed. Where the log changed under the worker that is the reason, and nothing counts
+        as failed."""
         self.counts.dead_workers += failed.worker_died
         if task.is_current and not task.is_called_off:
             self.counts.cleanings_failed += 1
@@ -277,7 +283,7 @@ class LogCleaner:
     def _proceed(self, task: CleaningTask, completion: Completion) -> None:
         if not task.directory.is_online:
             task.ticket = None
-            self._call_off(task)  # the swap stays half done: the next segment must not be begun
+            self._call_off(task)  # the swap stays half done, so the next one must not begin
             return
         try:
             task.proceed(completion)
@@ -291,7 +297,7 @@ class LogCleaner:
                 self._end(task, now_ms)
 
     def _advance(self, task: CleaningTask, now_ms: int) -> None:
-        """Swap in what is ready, unless a swap is under way."""
+        """Swap in the next segment that is ready, unless a swap is under way."""
         if task.is_called_off or task.is_swapping or not task.ready:
             return
         try:
@@ -323,7 +329,7 @@ class LogCleaner:
         except StorageFault as fault:
             self._logs.report(task.directory.path, fault)
         if task.is_complete or task.partition in self.uncleanable:
-            self._resting_since_ms = None  # on to the next log; but what was called off would only fail again
+            self._resting_since_ms = None  # on to the next log; after a call-off that would be the same one
 
     def _note_clean(self, task: CleaningTask, now_ms: int) -> None:
         assert task.result is not None

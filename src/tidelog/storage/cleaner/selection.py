@@ -4,7 +4,7 @@ Dirty is what lies behind the last cleaning's end. Of it, these may not be touch
 
 - the active segment, and what is not stable yet (the last stable offset is never beyond the high watermark);
 - from the first segment on that has a record younger than `min.compaction.lag.ms`;
-- what is not known to be durable by the checkpoint of the recovery point (`log_swap.is_durable` says why).
+- what is not known to be durable by the checkpoint of the recovery point (`log.swap.is_durable` says why).
 
 A log is due when its dirty share passes `min.cleanable.dirty.ratio`, or when a dirty record is older than
 `max.compaction.lag.ms`, however small its share.
@@ -21,12 +21,12 @@ from tidelog.storage.names import MAX_INT64
 
 class FirstDirty(NamedTuple):
     offset: int
-    resets_checkpoint: bool  # what the checkpoint says can not be, and has to be overwritten
+    resets_checkpoint: bool  # the checkpoint has an impossible offset, which has to be overwritten
 
 
 @dataclass(slots=True)
 class LogFacts:
-    """A log as the choice needs to know it. `segments` are the closed ones, in order."""
+    """The facts about a log by which it is chosen. `segments` are the closed ones, in order."""
 
     topic_partition: TopicPartition
     segments: Sequence[SegmentFacts]
@@ -38,7 +38,7 @@ class LogFacts:
     min_compaction_lag_ms: int
     max_compaction_lag_ms: int
     min_cleanable_dirty_ratio: float
-    durable_offset: int = MAX_INT64  # everything below is on disk, and so is word of it
+    durable_offset: int = MAX_INT64  # everything below is on disk, and the recovery point on disk says so
 
 
 @dataclass(slots=True)
@@ -82,7 +82,8 @@ def assess(log: LogFacts, now_ms: int) -> LogToClean:
 
 
 def first_dirty(log: LogFacts) -> FirstDirty:
-    """A checkpoint outside of the log (records deleted, or its end lost in a crash) counts for nothing."""
+    """Return where the dirty part begins. A checkpoint outside of the log (records were deleted, or the end was lost in
+    a crash) is ignored."""
     if log.checkpoint is None:
         return FirstDirty(log.log_start_offset, False)
     if log.log_start_offset <= log.checkpoint <= log.log_end_offset:
@@ -91,12 +92,12 @@ def first_dirty(log: LogFacts) -> FirstDirty:
 
 
 def filthiest(logs: Iterable[LogToClean]) -> LogToClean | None:
-    """The next to clean, of those that are due. Of equals the first."""
+    """Return the log to clean next, of those that are due; among equals the first."""
     return max((log for log in logs if log.is_due), key=lambda log: log.dirty_ratio, default=None)
 
 
 def _first_uncleanable(log: LogFacts, first_dirty_offset: int, now_ms: int) -> int:
-    """A segment's base offset, so that a job works on whole segments."""
+    """Return the base offset of the first segment that may not be cleaned, so that a job works on whole segments."""
     too_young = _first_too_young(log, first_dirty_offset, now_ms)
     limit = min(log.last_stable_offset, log.active_base_offset, log.durable_offset, too_young)
     for segment, end in with_ends(log.segments, log.active_base_offset):
@@ -115,8 +116,9 @@ def _first_too_young(log: LogFacts, first_dirty_offset: int, now_ms: int) -> int
 
 
 def _overdue_ms(log: LogFacts, first_dirty_offset: int, now_ms: int) -> int:
-    """By the first batch of each dirty segment: its records need not be in the order of their timestamps, but to look
-    at all of them would be a cleaning by itself."""
+    """The time by which the oldest dirty record is past its lag. Only the first batch of each dirty segment is looked
+    at: its records need not be in the order of their timestamps, but looking at all of them would be a cleaning by
+    itself."""
     times = [segment.first_timestamp for segment in _dirty_segments(log, first_dirty_offset)]
     earliest = min((time for time in times if time > 0), default=now_ms)
     return max(0, now_ms - log.max_compaction_lag_ms - earliest)

@@ -23,5 +23,5 @@ class CleanerStats:
 
     @property
     def map_utilization(self) -> float:
-        """How much of the table was used: the metric max-buffer-utilization-percent, as a fraction."""
+        """The share of the table that was used: the metric max-buffer-utilization-percent, as a fraction."""
         return self.map_entries / self.map_slots if self.map_slots else 0.0

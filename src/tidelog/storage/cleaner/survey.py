@@ -56,7 +56,8 @@ class Survey:
             self.due.append(found)
 
     def filthiest_first(self) -> list[Candidate]:
-        """Of equals the one that comes first in its directory."""
+        """Return the candidates by their dirty share, the largest first; among equals the one that comes first in its
+        directory."""
         return sorted(self.due, key=lambda each: each.assessed.dirty_ratio, reverse=True)
 
 

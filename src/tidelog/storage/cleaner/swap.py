@@ -43,7 +43,7 @@ _SCAN_BYTES: Final = 1 << 20
 
 
 def swap(descriptors: Descriptors, directory: str, base_offset: int, replaced: Sequence[int]) -> None:
-    """All steps, waiting for the disk. Nothing else may change the log meanwhile."""
+    """Take all steps of a swap, waiting for the disk. Nothing else may change the log meanwhile."""
     for _ in swap_steps(descriptors, directory, base_offset, replaced):
         descriptors.fs.sync_directory(directory)
 
@@ -51,7 +51,8 @@ def swap(descriptors: Descriptors, directory: str, base_offset: int, replaced: S
 def swap_steps(
     descriptors: Descriptors, directory: str, base_offset: int, replaced: Sequence[int]
 ) -> Generator[None, None, None]:
-    """Each yield asks for a sync of the directory, to be completed before it goes on: three in all.
+    """Swap step by step. Each yield asks for a sync of the directory, to be completed before the next step: three in
+    all.
 
     Check the log's generation before the first step: from the first yield on the swap is committed, and a recovery
     would complete it. The files of the segments in `replaced`, but for `base_offset`, are then there as `.deleted`, to
@@ -71,7 +72,8 @@ def commit_swap(descriptors: Descriptors, directory: str, base_offset: int) -> N
 
 
 def retire_replaced(descriptors: Descriptors, directory: str, base_offset: int, replaced: Sequence[int]) -> None:
-    """Files for whose longer name there is no room go at once: removing takes none."""
+    """Rename the files of the replaced segments to `.deleted`. Where there is no room for the longer name they are
+    removed at once: removing takes none."""
     for offset in replaced:
         if offset != base_offset:
             try:
@@ -89,14 +91,15 @@ def _rename(descriptors: Descriptors, directory: str, base_offset: int, before: 
 
 
 def remove_cleaned(descriptors: Descriptors, directory: str, base_offset: int) -> None:
-    """The swap is off. (The power may bring the files back; recovery removes them again.)"""
+    """Remove the files of a swap that is called off. (A power loss may bring the files back; recovery removes them
+    again.)"""
     for kind in SEGMENT_KINDS:
         descriptors.remove(join(directory, segment_name(base_offset, kind, CLEANED_SUFFIX)))
 
 
 def remove_all_cleaned(descriptors: Descriptors, directory: str) -> None:
-    """Whatever a cleaning that died or was called off has left. Before the next one begins: a crash in the middle of
-    its swaps would take a stray `.cleaned` for a sign that they were never committed."""
+    """Remove what a cleaning that died or was called off has left. Call this before the next cleaning begins: a crash
+    in the middle of its swaps would take a stray `.cleaned` for a sign that they were never committed."""
     for name in _segment_names(descriptors.fs, directory):
         if name.state == CLEANED_SUFFIX:
             descriptors.remove(join(directory, segment_name(*name)))
@@ -104,16 +107,16 @@ def remove_all_cleaned(descriptors: Descriptors, directory: str) -> None:
 
 @dataclass(slots=True)
 class CompletedSwaps:
-    """What recovery did about swaps that were under way."""
+    """The changes that recovery made about swaps that were under way."""
 
     completed: list[int] = field(default_factory=list)  # base offsets of the new segments
     removed: list[str] = field(default_factory=list)  # names of files that are gone
 
 
 def complete_swap(descriptors: Descriptors, directory: str) -> CompletedSwaps:
-    """Before a log's segments are loaded: afterwards no file of it is `.cleaned` or `.swap`, and each group has either
-    its old segments or its new one. May itself be interrupted. CorruptSegmentError when a `.swap` can not be read: then
-    nobody knows what it replaces, and a person has to look."""
+    """Complete or take back the swaps of a log, before its segments are loaded. Afterwards no file of it is `.cleaned`
+    or `.swap`, and each group has either its old segments or its new one. May itself be interrupted. Raises
+    CorruptSegmentError when a `.swap` can not be read: then nobody knows what it replaces, and a person has to look."""
     done = CompletedSwaps()
     names = _segment_names(descriptors.fs, directory)
     cleaned = [name for name in names if name.state == CLEANED_SUFFIX]
@@ -135,13 +138,14 @@ def complete_swap(descriptors: Descriptors, directory: str) -> CompletedSwaps:
 
 
 def _segment_names(fs: FileSystem, directory: str) -> list[SegmentName]:
-    """Of log and indexes; the snapshots of producers follow their segments when the log is loaded."""
+    """Return the names of the logs and indexes; the snapshots of producers follow their segments when the log is
+    loaded."""
     parsed = (parse_segment_name(name) for name in fs.list_directory(directory))
     return [name for name in parsed if name is not None and name.kind in SEGMENT_KINDS]
 
 
 def _remove(descriptors: Descriptors, directory: str, names: Iterable[SegmentName], done: CompletedSwaps) -> None:
-    """And make sure of it before anything else happens."""
+    """Remove these files, and make that durable before anything else happens."""
     texts = [segment_name(*name) for name in names]
     for text in texts:
         descriptors.remove(join(directory, text))
@@ -151,7 +155,8 @@ def _remove(descriptors: Descriptors, directory: str, names: Iterable[SegmentNam
 
 
 def _replaced(fs: FileSystem, directory: str, base_offset: int, names: Sequence[SegmentName]) -> list[SegmentName]:
-    """The old files that a committed swap leaves no room for. Without its log only the last renames are missing."""
+    """Return the old files that a committed swap replaces. Where the `.swap` of the log itself is gone only the last
+    renames are missing, and there are none."""
     path = join(directory, segment_name(base_offset, LOG_SUFFIX, SWAP_SUFFIX))
     if not exists(fs, path):
         return []

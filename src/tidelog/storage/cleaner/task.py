@@ -49,7 +49,7 @@ class CleaningTask:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the worker is to be killed: it has said nothing for too long."""
+        """Tell whether the worker is to be killed: it has said nothing for too long."""
         patience_ms = SILENCE_MS_MAX_CALLED_OFF if self.is_called_off else SILENCE_MS_MAX
         return not self.worker_ended and not self.is_killed and self.silence_ms >= patience_ms
 
@@ -59,7 +59,7 @@ class CleaningTask:
 
     @property
     def is_current(self) -> bool:
-        """Whether the log is still the one that the job was made for, and to be compacted."""
+        """Tell whether the log is still the one that the job was made for, and is still to be compacted."""
         return (
             self.log.generation == self.job.generation
             and self.log.config.compacts
@@ -73,7 +73,7 @@ class CleaningTask:
 
     @property
     def is_complete(self) -> bool:
-        """Every segment is swapped in: the log is clean up to where the result says."""
+        """Tell whether every segment is swapped in: the log is clean up to the end offset of the result."""
         return self.result is not None and not self.ready and not self.is_swapping and not self.is_called_off
 
     @property
@@ -81,7 +81,8 @@ class CleaningTask:
         return self.worker_ended and not self.is_swapping and (self.is_called_off or self.is_complete)
 
     def swap_next(self, now_ms: int) -> bool:
-        """Begin with the next segment; False when it is not wanted any more. SwapFault: the directory is lost."""
+        """Begin to swap in the next segment; False when the log does not want it any more. Raises SwapFault when the
+        directory is lost."""
         cleaned = self.ready.popleft()
         if not is_wanted(self.log, self.job.generation, cleaned.replaced) or not is_durable(self.log, cleaned.replaced):
             return False
@@ -90,7 +91,7 @@ class CleaningTask:
         return True
 
     def proceed(self, completion: Completion) -> None:
-        """The sync that the swap waited for has ended. A fault of it is no matter where the log is gone anyway."""
+        """Go on after the sync that the swap waited for. A failed sync does not matter where the log is gone anyway."""
         assert self.swap is not None
         self.ticket = None
         if completion.fault is not None and not self.swap.is_orphan:
@@ -98,7 +99,8 @@ class CleaningTask:
         self.ticket = self.swap.proceed()
 
     def remove_left_overs(self) -> None:
-        """Once the worker has ended. The directory may have gone meanwhile, with all that was in it."""
+        """Remove the segments that were not swapped in, once the worker has ended. The directory may be gone
+        meanwhile."""
         self.ready.clear()
         with suppress(NotFound):
             remove_all_cleaned(self.log.descriptors, self.job.directory)

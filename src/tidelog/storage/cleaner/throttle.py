@@ -17,6 +17,7 @@ class Throttle:
         self._free_ms: float = now_ms  # when what was moved so far is paid for
 
     def pause_ms(self, now_ms: int, moved_bytes: int) -> int:
-        """How long to rest after these bytes. Shared by cleaners, each of them is told its own."""
+        """Count the bytes that were moved, and return how long to rest for them. Cleaners that share a throttle are
+        each told a pause of their own."""
         self._free_ms = max(self._free_ms, now_ms - WINDOW_MS) + 1000 * moved_bytes / self.bytes_per_second
         return max(0, round(self._free_ms - now_ms))

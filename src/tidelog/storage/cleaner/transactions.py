@@ -22,7 +22,8 @@ class _Ongoing:
 
 
 class CleanedTransactions:
-    """Asked about every batch from some offset on, in order. Transactions that had ended before do no harm."""
+    """The transactions of a log during one pass over it. It must be asked about every batch from some offset on, in
+    order; transactions that had ended before that offset do no harm."""
 
     def __init__(self, aborted: Iterable[AbortedTxn]) -> None:
         self._pending = sorted(aborted, key=attrgetter("first_offset"), reverse=True)
@@ -31,7 +32,7 @@ class CleanedTransactions:
         self._kept: list[AbortedTxn] = []
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Whether the records of a data batch were aborted."""
+        """Tell whether the records of a data batch were aborted."""
         self._begin_up_to(header.last_offset)
         if not header.is_transactional:
             return False
@@ -43,11 +44,11 @@ class CleanedTransactions:
         return True
 
     def is_unneeded(self, batch: RecordBatch) -> bool:
-        """Whether a control batch ends a transaction without data. The quorum's own control records never do."""
+        """Tell whether a control batch ends a transaction without data. The quorum's own control records never do."""
         self._begin_up_to(batch.header.last_offset)
         record = next(batch.records(), None)
         if record is None:
-            return True  # what it said is gone already; only its place was kept
+            return True  # an earlier cleaning removed the marker, and kept the empty batch for its offset
         match read_control_type(record):
             case ControlRecordType.ABORT:
                 return self._end_aborted(batch.header.producer_id)
@@ -58,7 +59,8 @@ class CleanedTransactions:
         return False
 
     def take_kept(self) -> list[AbortedTxn]:
-        """The aborted transactions whose marker was found needed since the last call: the new segment's index."""
+        """Return the aborted transactions whose marker was found needed since the last call: entries for the new
+        segment's index."""
         kept, self._kept = self._kept, []
         return kept
 

@@ -3,9 +3,9 @@
 That is directories of whole partitions, and segments that a log has got rid of (`deleted_segments`). On a disk that is
 short of room nothing of it waits: room is what it was deleted for.
 
-One for whose new name there was no room goes at once, under its own name: a log that is made there meanwhile would go
-with it, so until then the name is not free (`LogDirectory.leaving`). Whoever is at work in it finds nothing any more,
-which is no fault of the disk (`explains`).
+A directory for whose new name there was no room is removed at once, under its own name. A log that is made there
+meanwhile would be removed with it, so until then the name is not free (`LogDirectory.leaving`). Whoever is at work in
+such a directory meets NotFound, which is no fault of the disk (`explains`).
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +22,7 @@ from tidelog.storage.log.log import Log
 from tidelog.storage.names import DELETED_SUFFIX, DirectoryState
 from tidelog.storage.segment.descriptors import Descriptors
 
-# Between two looks at the deleted segments of all logs, where there is room.
+# The interval between two looks at the deleted segments of all logs, where there is room on the disk.
 SEGMENTS_CHECK_MS: Final = 10_000
 
 Begin = Callable[[str | None, Steps], Operation]
@@ -32,10 +32,11 @@ class DeletedDirectory(NamedTuple):
     path: str
     since_ms: int
     due_ms: int
-    keeps_name_of: TopicPartition | None = None  # there was no room for another
+    keeps_name_of: TopicPartition | None = None  # it has this log's plain name: there was no room for another name
 
     def is_due(self, now_ms: int) -> bool:
-        """A clock that was set back says nothing about how long it waits: its time is over."""
+        """Tell whether the delay is over. It also counts as over after the clock was set back, which says nothing about
+        how long the directory has waited."""
         return not self.since_ms <= now_ms < self.due_ms
 
 
@@ -46,7 +47,7 @@ class DeletedDirectories:
         self._descriptors = descriptors
         self._begin = begin
         self._waiting: list[DeletedDirectory] = []
-        self._never_made: list[str] = []  # names for which there was no room, by which their logs go all the same
+        self._never_made: list[str] = []  # new names for which there was no room; their logs carry them all the same
         self._segments: dict[str, Operation] = {}  # by log directory: the last look at the deleted segments of its logs
         self._segments_looked_ms: int | None = None
 
@@ -54,7 +55,8 @@ class DeletedDirectories:
         self._waiting.append(DeletedDirectory(path, now_ms, due_ms))
 
     def begin_removal(self, directories: Iterable[LogDirectory], now_ms: int) -> None:
-        """Remove those whose time has come, and the segments now and then: finding those means to look at every log."""
+        """Begin to remove the directories whose delay is over and, now and then, deleted segments: finding those means
+        looking at every log."""
         last_ms = self._segments_looked_ms
         looks = last_ms is None or not last_ms <= now_ms < last_ms + SEGMENTS_CHECK_MS
         if looks:
@@ -84,8 +86,8 @@ class DeletedDirectories:
                 self._remove_again(directory, each, each.keeps_name_of, now_ms)
 
     def remove_in_place(self, directory: LogDirectory, log: Log, never_made: str, now_ms: int) -> None:
-        """Remove it at once; its name is free when that is durable. The log goes by the name that it did not get, so
-        that nobody who still has it writes to where the next log of its name will be."""
+        """Remove the log's directory at once; its name is free when that is durable. The log carries the name that it
+        did not get, so that nobody who still has it writes to where the next log of its name will be."""
         self._never_made.append(never_made)
         self._begin_in_place(directory, log.topic_partition, log.directory, now_ms)
         log.directory_renamed(never_made)
@@ -95,7 +97,8 @@ class DeletedDirectories:
         directory.leaving[partition] = self._begin(directory.path, steps)
 
     def explains(self, fault: StorageFault) -> bool:
-        """Whether somebody was at work in what was removed, in place or before its delay was over."""
+        """Tell whether the fault is that of somebody at work in a directory that was removed, in place or before its
+        delay was over."""
         if not isinstance(fault, NotFound):
             return False
         is_deleted = fault.path.endswith(DELETED_SUFFIX) or parent_of(fault.path).endswith(DirectoryState.DELETE.value)
@@ -104,7 +107,8 @@ class DeletedDirectories:
     def _remove_again(
         self, directory: LogDirectory, deleted: DeletedDirectory, partition: TopicPartition, now_ms: int
     ) -> None:
-        """Where an earlier attempt did not come to its end. A log that has the name by now has taken the rest over."""
+        """Repeat a removal in place that an earlier attempt did not finish. Where a log has the name by now, it has
+        taken over what was left, and nothing is removed."""
         if partition in directory.futures or partition in directory.leaving:
             self._waiting.append(deleted)
         elif partition not in directory.logs:

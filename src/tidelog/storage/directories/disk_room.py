@@ -3,7 +3,7 @@
     everybody                        what is free beyond the reserve (`log.dir.reserved.bytes`) and the ballast
     coordinators and their markers   the reserve too: a commit or the end of a transaction is small, and whoever waits
                                      for it can not get out of the way otherwise
-    the metadata log                 everything, its ballast last (`server.metadata_ballast`)
+    the metadata log                 everything, its ballast last (`server.metadata_log.ballast`)
 
 The system is not asked at every append. Where there is plenty a part of it is granted in advance, and asked about again
 when that is used up or some time later. Somebody else may fill the disk meanwhile; then a write fails, and is undone.
@@ -43,16 +43,17 @@ class DiskRoom:
         self._fs = fs
         self._path = path
         self.reserved_bytes = reserved_bytes
-        self.is_withheld = False  # from everybody: the node has no controller yet (`server.standing_by`)
+        self.is_withheld = False  # nobody gets any: the node has no controller yet (`server.node.standing_by`)
         self.owed_bytes = 0  # to the ballast of a metadata log on the same disk, while it is released
         self._granted_bytes = self._granted_times = 0
         self._failed_ms: int | None = None  # when a write found no room the last time
-        self._failed_at_bytes = 0  # that were free all the same
+        self._failed_at_bytes = 0  # how many bytes were free then all the same
         self._is_known_full = False
-        self._refused_ms: int | None = None  # when somebody was told that there is none the last time
+        self._refused_ms: int | None = None  # when `has_room_for` was last False for want of room
 
     def has_room_for(self, size_bytes: int, now_ms: int, *, uses_reserve: bool = False) -> bool:
-        """Whether so many bytes leave alone what they have to."""
+        """Tell whether `size_bytes` may be written, and count them as taken. Without `uses_reserve` the reserve must
+        stay free."""
         if self.is_withheld:
             return False
         if size_bytes <= self._granted_bytes and self._granted_times:
@@ -73,27 +74,27 @@ class DiskRoom:
         return has_room
 
     def is_short_of(self, size_bytes: int, now_ms: int, *, uses_reserve: bool = False) -> bool:
-        """The same question, asked ahead of an append: nothing is counted as taken."""
+        """Tell whether an append of `size_bytes` would find no room, without counting the bytes as taken."""
         if size_bytes <= self._granted_bytes and self._granted_times and not self.is_withheld:
             return False
         return not self.has_room_for(size_bytes, now_ms, uses_reserve=uses_reserve)
 
     def is_low(self, now_ms: int) -> bool:
-        """Whether the reserve is touched, or somebody has found no room a short while ago."""
+        """Tell whether the reserve is touched, or a write or a question found no room a short while ago."""
         for last_ms in (self._failed_ms, self._refused_ms):
             if last_ms is not None and last_ms <= now_ms < last_ms + FORGOTTEN_MS:
                 return True
         return self.is_below_reserve(self.usable_bytes())
 
     def usable_bytes(self) -> int:
-        """Free on the disk right now, whoever may take it."""
+        """Return how many bytes are free on the disk right now, whoever may take them."""
         return self._fs.space(self._path).usable_bytes
 
     def is_below_reserve(self, usable_bytes: int) -> bool:
         return usable_bytes - self.owed_bytes < self.reserved_bytes
 
     def note_full(self, now_ms: int) -> None:
-        """A write was told that there is no room."""
+        """Take note that a write found no room."""
         self._granted_bytes = self._granted_times = 0
         last_ms = self._failed_ms
         self._is_known_full = last_ms is not None and last_ms <= now_ms < last_ms + FORGOTTEN_MS

@@ -66,7 +66,8 @@ def is_failed_sync(fault: StorageFault) -> bool:
 
 
 def mark_failed(fs: FileSystem, log_dir: str) -> bool:
-    """Does not wait for the disk. False where it can not be done: then only a restart of the machine is safe."""
+    """Mark the directory, without waiting for the disk. False where that is not possible: then only a restart of the
+    machine is safe."""
     path = join(log_dir, SYNC_MARK)
     try:
         file = fs.open(path, OpenMode.WRITE)
@@ -75,7 +76,7 @@ def mark_failed(fs: FileSystem, log_dir: str) -> bool:
         finally:
             file.close()
     except NotFound:
-        return True  # which says the same after a stop that is not in order
+        return True  # after an unclean stop a missing mark says the same
     except StorageFault:
         return _is_removed(fs, path)
     return True
@@ -90,7 +91,7 @@ def _is_removed(fs: FileSystem, path: str) -> bool:
 
 
 def mark_intact(fs: FileSystem, log_dir: str) -> None:
-    """Durable when it returns; nothing is done where the mark says so already."""
+    """Write the mark that every sync has succeeded, durably; nothing is done where the mark says so already."""
     if not is_marked_intact(fs, log_dir):
         replace_durably(fs, join(log_dir, SYNC_MARK), _INTACT)
 
@@ -103,11 +104,11 @@ def is_marked_failed(fs: FileSystem, log_dir: str) -> bool:
     return read_if_present(fs, join(log_dir, SYNC_MARK)) == _FAILED
 
 
-# Making it good
+# Writing again what may be lost
 
 
 def rewrite_log_dir(fs: FileSystem, log_dir: str) -> None:
-    """The names of the partitions' directories, and the checkpoints. Waits for the disk."""
+    """Write again the names of the partitions' directories, and the checkpoints. Waits for the disk."""
     _rename_back(fs, log_dir)
     for name in fs.list_directory(log_dir):
         if _is_of_partition(name):  # others' (lost+found, what is mounted there) are not ours to rename
@@ -118,7 +119,8 @@ def rewrite_log_dir(fs: FileSystem, log_dir: str) -> None:
 
 
 def rewrite_partition(fs: FileSystem, directory: str, recovery_point: int) -> None:
-    """All names, the topic's id, and the segments from the one on that holds the recovery point. Waits for the disk."""
+    """Write again all names, the topic's id, and the segments from the one that holds the recovery point on. Waits for
+    the disk."""
     _rename_back(fs, directory)
     names = fs.list_directory(directory)
     for name in names:
@@ -145,7 +147,7 @@ def _is_of_partition(name: str) -> bool:
 
 
 def _rename_back(fs: FileSystem, directory: str) -> None:
-    """Left behind by an earlier attempt that did not come to its end."""
+    """Give back the names that an earlier, interrupted attempt has left renamed."""
     for name in fs.list_directory(directory):
         original = _original_name(name)
         if original is not None:
@@ -153,7 +155,7 @@ def _rename_back(fs: FileSystem, directory: str) -> None:
 
 
 def _rename_away_and_back(fs: FileSystem, path: str) -> None:
-    """Two changes of the directory that the next sync of it has to write, whatever an earlier one dropped.
+    """Make two changes of the directory that the next sync of it has to write, whatever an earlier one dropped.
 
     A name that can not be given back is not a shortage that passes: a start that went on would not find what it names,
     and make an empty log in its place. The next start gives it back first.
@@ -169,15 +171,16 @@ def _rename_away_and_back(fs: FileSystem, path: str) -> None:
 
 
 def _away_name(name: str) -> str:
-    """A long name has no room for a suffix: its last hyphen becomes a character that no name of ours has. Only the
-    directories of partitions have such names, and all of them have a hyphen."""
+    """Return the name that a file or directory has while it is renamed away. A long name has no room for a suffix: its
+    last hyphen becomes a character that no name of ours has. Only the directories of partitions have such long names,
+    and all of them have a hyphen."""
     if len(name) + len(AWAY_SUFFIX) <= NAME_BYTES_MAX:
         return name + AWAY_SUFFIX
     return _AWAY_CHARACTER.join(name.rsplit("-", 1))
 
 
 def _original_name(name: str) -> str | None:
-    """What `_away_name` made this of; None where it is a name as it should be."""
+    """Return the name from which `_away_name` made this one; None for a name that it did not make."""
     if name.endswith(AWAY_SUFFIX):
         return name.removesuffix(AWAY_SUFFIX)
     is_long = len(name) + len(AWAY_SUFFIX) > NAME_BYTES_MAX
@@ -185,7 +188,8 @@ def _original_name(name: str) -> str | None:
 
 
 def _write_again(fs: FileSystem, path: str) -> None:
-    """The same bytes in the same place: the pages are to be written again, and the sync says whether they were."""
+    """Write the same bytes to the same place, and sync: the pages have to be written again, and the sync says whether
+    they were."""
     file = fs.open(path, OpenMode.WRITE)
     try:
         position = 0
@@ -197,8 +201,9 @@ def _write_again(fs: FileSystem, path: str) -> None:
 
 
 def write_small_again(fs: FileSystem, path: str) -> None:
-    """A small file that may be missing: replaced, or without room for that written over in place. In place is as safe
-    here: the bytes are those that the cache has, and what the disk has is in doubt anyway until the sync succeeds."""
+    """Write a small file again, if it is there: replaced, or where there is no room for that written over in place. In
+    place is as safe here: the bytes are those that the cache has, and what the disk has is in doubt anyway until the
+    sync succeeds."""
     try:
         replace_again(fs, path)
     except DiskFull:
@@ -206,7 +211,7 @@ def write_small_again(fs: FileSystem, path: str) -> None:
 
 
 def replace_again(fs: FileSystem, path: str) -> None:
-    """A small file that is always replaced as a whole, and may be missing."""
+    """Replace a small file with its own bytes, if it is there. For files that are always replaced as a whole."""
     try:
         replace_durably(fs, path, read_whole(fs, path))
     except NotFound:

@@ -31,11 +31,12 @@ from tidelog.storage.names import MAX_INT32
 
 
 class CopyRefused(LogError):
-    """The original has what can not be copied: it is damaged."""
+    """The error for an original that is damaged, and can not be copied."""
 
 
 def create_future(context: LogContext, current: Log, path: str, config: TopicConfig, now_ms: int) -> Log:
-    """An empty one, that starts where the copying does. The original is from now on watched for truncations."""
+    """Return a new, empty copy that starts where the copying does. From now on truncations of the original are noted
+    for it."""
     start = first_offset_to_copy(current)
     future = create_log(context, path, current.topic_partition, current.topic_id, config, now_ms, start)
     current.truncated_to = NEVER_TRUNCATED
@@ -48,7 +49,7 @@ def first_offset_to_copy(current: Log) -> int:
 
 
 def reconcile(current: Log, future: Log) -> None:
-    """After a restart: whatever the copy has beyond what both agree on is to be cut off before anything is copied."""
+    """Have the copy cut, after a restart, where it no longer agrees with the original, before anything is copied."""
     current.truncated_to = _common_end(current, future)
 
 
@@ -63,8 +64,8 @@ def _common_end(current: Log, future: Log) -> int:
 
 
 def cut_to_follow(current: Log, future: Log) -> Cut | None:
-    """What has to go of the copy, because it went of the original, or has never been there. To be done before anything
-    more is copied: the original is not asked a second time."""
+    """Return the cut that the copy needs, because the original was cut or never had those records; None for no cut.
+    Carry it out before anything more is copied: the original is not asked a second time."""
     cut = min(current.truncated_to, current.log_end_offset)
     current.truncated_to = NEVER_TRUNCATED
     if current.log_start_offset > future.log_end_offset or future.log_start_offset > current.log_start_offset:
@@ -77,7 +78,8 @@ def cut_to_follow(current: Log, future: Log) -> Cut | None:
 
 
 def follow(current: Log, future: Log) -> None:
-    """Whatever happened to the original but appends and cuts: a new start, a higher high watermark, other epochs."""
+    """Give the copy whatever else has changed in the original, appends and cuts apart: its start, high watermark and
+    epochs."""
     future.update_high_watermark(current.high_watermark)
     future.advance_log_start(current.log_start_offset)
     _take_over_epochs(current.epochs.entries(), future)
@@ -93,14 +95,15 @@ def _take_over_epochs(entries: Sequence[EpochEntry], future: Log) -> None:
 
 
 def is_level(current: Log, future: Log) -> bool:
-    """Whether the copy has all that the original has, and nothing is being done to either."""
+    """Tell whether the copy has all that the original has, and nothing is being done to either."""
     ends = (current.log_start_offset, current.log_end_offset), (future.log_start_offset, future.log_end_offset)
     is_quiet = not any(log.staged_bytes or log.is_unsettled or log.swap is not None for log in (current, future))
     return ends[0] == ends[1] and is_quiet and current.truncated_to == NEVER_TRUNCATED
 
 
 def next_slice(current: Log, future: Log, max_bytes: int) -> LogRead:
-    """What is copied next: whole batches of one segment, one at least. Its segment is None when the copy is level."""
+    """Return what is to be copied next: whole batches of one segment, one at least. Its `segment` is None when the copy
+    is level."""
     offset = max(future.log_end_offset, current.log_start_offset)
     return read(current, offset, max_bytes, FetchIsolation.LOG_END)
 
@@ -111,8 +114,8 @@ def file_of(current: Log, found: LogRead) -> File:
 
 
 def copy_slice(current: Log, future: Log, found: LogRead, now_ms: int) -> StorageFault | None:
-    """A fault is one of the copy's disk, and undone. CopyRefused, or a StorageFault that is raised, is about the
-    original."""
+    """Append a slice to the copy. The fault that is returned is one of the copy's disk, and undone. CopyRefused, or a
+    StorageFault that is raised, is about the original."""
     data = found.read_all()
     staged = future.append_as_follower(memoryview(data), 0, len(data), MAX_INT32, now_ms)
     if isinstance(staged, Refused):
@@ -126,7 +129,7 @@ def copy_slice(current: Log, future: Log, found: LogRead, now_ms: int) -> Storag
 
 
 def take_over(current: Log, future: Log) -> None:
-    """The copy becomes the log: it gets what is not in the records. Producers that had their last batch deleted, and
+    """Give the copy, which becomes the log, what is not in the records. Producers whose last batch was deleted, and
     transactions that are being verified, are in the state of the original alone."""
     assert is_level(current, future)
     future.update_high_watermark(current.high_watermark)
@@ -137,4 +140,4 @@ def take_over(current: Log, future: Log) -> None:
         future.epochs = LeaderEpochs(current.epochs.entries())
         future.epochs.is_dirty = True
     future.config, future.rules = current.config, current.rules
-    future.generation = current.generation + 1  # a cleaning of the original is worth nothing here
+    future.generation = current.generation + 1  # so that no cleaning of the original is swapped into the copy

@@ -18,8 +18,9 @@ _SMALL_FILES: Final = (PARTITION_METADATA, LEADER_EPOCH_CHECKPOINT)
 
 
 def was_never_made(descriptors: Descriptors, directory: str) -> bool:
-    """Whether the making of a log was interrupted before its topic's id was written. A directory that has the id may be
-    one whose truncation was interrupted, which has no segment either for a moment: that one is loaded, not removed."""
+    """Tell whether the making of a log was interrupted before its topic's id was written. A directory that has the id
+    may be one whose truncation was interrupted, which has no segment either for a moment: that one is loaded, not
+    removed."""
     names = descriptors.fs.list_directory(directory)
     if not all(name in _SMALL_FILES or name.endswith(TEMPORARY_SUFFIX) for name in names):
         return False
@@ -27,8 +28,8 @@ def was_never_made(descriptors: Descriptors, directory: str) -> bool:
 
 
 def clear_half_made(descriptors: Descriptors, directory: str) -> None:
-    """Empty a directory in which a log was begun, and no record written. AlreadyExists, and nothing is touched, where
-    it holds anything else."""
+    """Remove everything from a directory in which a log was begun, and no record written. Where it holds anything else,
+    raises AlreadyExists and touches nothing."""
     names = descriptors.fs.list_directory(directory)
     for name in names:
         if not _is_empty_beginning(descriptors, directory, name):
@@ -47,7 +48,7 @@ def _is_empty_beginning(descriptors: Descriptors, directory: str, name: str) -> 
 
 
 def remove_half_made(descriptors: Descriptors, directory: str) -> None:
-    """Take the directory away as well. It may be gone already."""
+    """Clear the directory as `clear_half_made` does, and remove it. It may be gone already."""
     try:
         clear_half_made(descriptors, directory)
         descriptors.fs.remove_directory(directory)

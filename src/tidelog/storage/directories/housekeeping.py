@@ -22,8 +22,9 @@ LOGS_A_PIECE: Final = 32
 
 
 def retention(directory: LogDirectory, now_ms: int, shortages: list[str]) -> Steps:
-    """Delete what is due; see `retention` for the order. A full disk is what it is there for: where there is no room to
-    roll a log or to write the checkpoint, the rest is deleted all the same, and `shortages` says what was left out."""
+    """Delete what is due in all logs of the directory; see `log.retention` for the order. A full disk is what retention
+    is there for: where there is no room to roll a log or to write the checkpoint, the rest is deleted all the same, and
+    `shortages` says what was left out."""
     for pieces, log in _pieces(directory):
         with _noting(shortages, f"{log.directory}: its active segment can not be rolled, and is kept for now"):
             apply_retention(log, now_ms)
@@ -41,8 +42,9 @@ def retention(directory: LogDirectory, now_ms: int, shortages: list[str]) -> Ste
 
 
 def _delete_old(directory: LogDirectory, log: Log, now_ms: int, is_in_checkpoint: bool) -> Steps:
-    """Without a checkpoint each removal is durable before the next one: a log that a power loss leaves without its
-    first segments begins where the next one does, but a hole among them would be taken for damage."""
+    """Delete the old segments of one log. Without a checkpoint each removal is durable before the next one: a log that
+    a power loss leaves without its first segments begins where the next one does, but a hole among them would be taken
+    for damage."""
     durable_log_start = directory.durable_log_start(log.topic_partition) if is_in_checkpoint else log.log_start_offset
     while True:
         if delete_old_segment(log, durable_log_start, now_ms):
@@ -54,8 +56,8 @@ def _delete_old(directory: LogDirectory, log: Log, now_ms: int, is_in_checkpoint
 
 
 def segment_removal(directory: LogDirectory, now_ms: int, *, is_urgent: bool) -> Steps:
-    """Remove the files of deleted segments whose delay is over; of all of them, where that is urgent. A shortage ends
-    that of one log, and is raised when the others are done."""
+    """Remove the files of deleted segments whose delay is over; where that is urgent, the files of all deleted
+    segments. A shortage ends the removal in one log, and is raised when the others are done."""
     shortage: StorageFault | None = None
     for pieces, log in _pieces(directory):
         try:
@@ -73,7 +75,7 @@ def segment_removal(directory: LogDirectory, now_ms: int, *, is_urgent: bool) ->
 
 @contextmanager
 def _noting(shortages: list[str], what: str) -> Iterator[None]:
-    """A shortage ends what is inside, and nothing else."""
+    """Catch a shortage of room or descriptors in the block: it ends the block alone, and is noted in `shortages`."""
     try:
         yield
     except StorageFault as fault:
@@ -92,14 +94,14 @@ def producer_expiry(directory: LogDirectory, now_ms: int) -> Steps:
 
 
 def _pieces(directory: LogDirectory) -> Iterator[tuple[bool, Log]]:
-    """The logs that are still there when their turn comes, and whether a piece of work ends with this one."""
+    """Yield each log that is still there when its turn comes, and whether a piece of work ends with it."""
     for count, (partition, log) in enumerate(list(directory.logs.items()), 1):
         if directory.logs.get(partition) is log:
             yield count % LOGS_A_PIECE == 0, log
 
 
 def removal(descriptors: Descriptors, log_directory: str, paths: Sequence[str]) -> Steps:
-    """Of whole directories, file by file; once their new names are durable: a power loss that gave one its old name
+    """Remove whole directories, file by file, once their new names are durable: a power loss that gave one its old name
     back must not find half a log there."""
     yield [descriptors.fs.begin_sync_directory(log_directory)]
     for path in paths:
@@ -107,7 +109,7 @@ def removal(descriptors: Descriptors, log_directory: str, paths: Sequence[str]) 
 
 
 def _removal(descriptors: Descriptors, path: str) -> Steps:
-    """It may be gone already: a directory that was loaded as to be deleted."""
+    """Remove one directory. It may be gone already: one that the start found, and listed to be deleted."""
     try:
         for name in descriptors.fs.list_directory(path):
             descriptors.remove(join(path, name))

@@ -28,7 +28,7 @@ ConfigOf = Callable[[str], TopicConfig]  # by topic
 
 @dataclass(slots=True)
 class LoadProgress:
-    """One object, brought up to date; `bytes_total` is what unclean stops leave to scan."""
+    """The progress of a start: one object, kept up to date. `bytes_total` is what unclean stops leave to scan."""
 
     started_ms: int
     logs_total: int = 0
@@ -38,12 +38,12 @@ class LoadProgress:
     shortage: str | None = None  # no descriptor is left, and the last step is to be tried again
     truncations: list[tuple[TopicPartition, Truncation]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    rebuilt: list[str] = field(default_factory=list)  # indexes that the stop has left unwritten, and nothing worse
+    rebuilt: list[str] = field(default_factory=list)  # indexes that were missing after an unclean stop: no problem
     to_delete: list[str] = field(default_factory=list)  # directories of deleted partitions
-    set_aside: list[str] = field(default_factory=list)  # stray ones and the like: for others to decide
+    set_aside: list[str] = field(default_factory=list)  # stray directories and the like, which are left alone
 
     def remaining_ms(self, now_ms: int) -> int | None:
-        """As long as the rest takes at the pace so far; None as long as nothing can be said."""
+        """Estimate how long the rest takes at the pace so far; None as long as nothing is done yet."""
         done, total = (self.bytes_done, self.bytes_total) if self.bytes_total else (self.logs_done, self.logs_total)
         return (now_ms - self.started_ms) * (total - done) // done if done else None
 
@@ -57,9 +57,9 @@ class _Pending:
 def load_logs(
     context: LogContext, directories: list[LogDirectory], config_of: ConfigOf, progress: LoadProgress
 ) -> Iterator[LoadProgress]:
-    """LockHeld leaves it at once: another broker is running on one of the directories. TooManyOpenFiles is no fault of
-    a directory: before the first step it leaves too, and the start can be repeated; after that `progress.shortage` says
-    so, and the next step tries again."""
+    """Open the directories and load their logs, a log a step. Raises LockHeld at once when another broker is running on
+    one of the directories. TooManyOpenFiles is no fault of a directory: before the first step it is raised too, and the
+    start can be repeated; after that `progress.shortage` says so, and the next step tries again."""
     found: list[FoundDirectory] = []
     for directory in directories:
         try:
@@ -73,7 +73,7 @@ def load_logs(
     pending = _plan(resolve(directories, found), progress)
     progress.logs_total = len(pending)
     progress.bytes_total = sum(each.bytes_to_scan for each in pending)
-    yield progress  # the directories are ours; what the logs' topics are configured to be may be found out by now
+    yield progress  # the directories are locked: the caller may find out the topics' settings before logs are loaded
     yield from _until_done(partial(_remove_clean_shutdowns, directories), progress)
     for each in pending:
         if each.found.directory.is_online:
@@ -85,7 +85,8 @@ def load_logs(
 
 
 def _until_done(step: Callable[[], None], progress: LoadProgress) -> Iterator[LoadProgress]:
-    """Give way as long as there is no descriptor for `step`, which can be repeated, as after a crash."""
+    """Repeat `step` until there is a descriptor for it, and give way in between. `step` must be repeatable, as after a
+    crash."""
     while True:
         try:
             step()
@@ -109,7 +110,8 @@ def _remove_clean_shutdowns(directories: list[LogDirectory]) -> None:
 
 
 def _settle_doubts(directories: list[LogDirectory]) -> None:
-    """A log that was set aside is written again at the next start, too: it may be opened by then."""
+    """Mark the directories intact whose logs were all written again. One with a log that was set aside stays in doubt:
+    that log may be opened at the next start, and is written again then."""
     for directory in directories:
         try:
             if directory.is_online and not directory.corrupt:
@@ -136,7 +138,7 @@ def _plan(partitions: Partitions, progress: LoadProgress) -> list[_Pending]:
 
 
 def _bytes_to_scan(directory: LogDirectory, partition: TopicPartition, path: str) -> int:
-    """The segments past the recovery point."""
+    """Return the size of the segments past the recovery point, which recovery reads after an unclean stop."""
     if directory.was_clean:
         return 0
     recovery_point = directory.stored_offsets(partition).recovery_point
@@ -187,15 +189,17 @@ def _load(context: LogContext, found: FoundDirectory, config_of: ConfigOf, progr
 
 
 def _is_half_made(context: LogContext, found: FoundDirectory) -> bool:
-    """Whether nothing but a name is left of its making. A log that the checkpoints know had segments once."""
+    """Tell whether the making of the log was interrupted at the very beginning. A log that the checkpoints know had
+    segments once, and is not half made."""
     stored = found.directory.stored_offsets(found.partition)
     is_unknown = not stored.recovery_point and not stored.log_start_offset
     return is_unknown and found.state is DirectoryState.CURRENT and was_never_made(context.descriptors, found.path)
 
 
 def _drop_unowned(loaded: LoadedLog, directory: LogDirectory, now_ms: int) -> None:
-    """The topic's id is written before the first record and synced with the first flush. A log without one was brought
-    back by a power loss before that: nothing in it was durable, and its topic may have been deleted and made anew."""
+    """Drop all records of a log without a topic id that was never flushed. The id is written before the first record
+    and synced with the first flush, so such a log was brought back by a power loss: nothing in it was durable, and its
+    topic may have been deleted and made anew."""
     log = loaded.log
     was_flushed = directory.was_clean or directory.stored_offsets(log.topic_partition).recovery_point > 0
     if log.topic_id is None and not was_flushed and log.size_bytes:
@@ -204,7 +208,8 @@ def _drop_unowned(loaded: LoadedLog, directory: LogDirectory, now_ms: int) -> No
 
 
 def _set_aside(found: FoundDirectory, error: LogError, progress: LoadProgress) -> None:
-    """The copy of a move is not worth it: the log is there, and the move can be asked for again."""
+    """Keep a damaged log out of use, untouched. The copy of a move is deleted instead: the log itself is there, and the
+    move can be asked for again."""
     if found.state is DirectoryState.FUTURE:
         progress.to_delete.append(found.path)
         progress.problems.append(f"{error}; the copy is deleted, and the move of {found.partition} is off")

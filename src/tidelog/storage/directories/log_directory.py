@@ -50,7 +50,7 @@ NO_BROKER_EPOCH = -1
 
 
 class DirectoryFailed(NamedTuple):
-    """For the controller: the partitions need other leaders."""
+    """The failure of a log directory, to be told to the controller: the partitions need other leaders."""
 
     path: str
     fault: StorageFault
@@ -64,8 +64,8 @@ class LogDirectory:
         self.room = DiskRoom(fs, path, reserved_bytes)
         self.fault: StorageFault | None = None  # why it is offline
         self.logs: dict[TopicPartition, Log] = {}
-        self.futures: dict[TopicPartition, Log] = {}  # copies of logs of other directories, under way (`log_moves`)
-        self.corrupt: dict[TopicPartition, LogError] = {}  # set aside, untouched
+        self.futures: dict[TopicPartition, Log] = {}  # copies, being filled, of logs in other directories (`moves`)
+        self.corrupt: dict[TopicPartition, LogError] = {}  # damaged logs, which are left untouched and out of use
         self.problems: list[str] = []  # found wrong at the start, and dealt with
         self.meta: MetaProperties | None = None
         self.was_clean = False
@@ -75,9 +75,9 @@ class LogDirectory:
         self.cleaner_offsets = CleanerOffsets(fs, path)
         self._lock: Lock | None = None
         self.leaving: dict[TopicPartition, Operation] = {}  # deleted, but a power loss may still bring them back
-        self.being_made: dict[TopicPartition, Ticket] = {}  # logs whose first files a helper makes (`log_creation`)
-        self.moved_away: dict[TopicPartition, None] = {}  # to another directory, but not durably yet (`log_move`)
-        self.departing: dict[TopicPartition, None] = {}  # of those, the ones that wait for the next `departure`
+        self.being_made: dict[TopicPartition, Ticket] = {}  # logs whose first files a helper makes (`log.creation`)
+        self.moved_away: dict[TopicPartition, None] = {}  # to another directory, but not durably yet (`move`)
+        self.departing: dict[TopicPartition, None] = {}  # deleted logs that wait for the next `departure`
         self.departure: Operation | None = None
         self.start_limits: list[Offsets] = []  # of logs that are about to be cut, perhaps below their start
         self._recovery_points = OffsetsCheckpoint(fs, join(path, RECOVERY_POINT_CHECKPOINT))
@@ -93,7 +93,8 @@ class LogDirectory:
         return None if self.meta is None else self.meta.directory_id
 
     def take_offline(self, fault: StorageFault) -> None:
-        """The first fault is the reason; the logs stay listed, so that it is known what went with the directory."""
+        """Take the directory offline. The first fault is the reason; the logs stay listed, so that it is known what
+        went with it."""
         if self.fault is None:
             self.fault = self._marked(fault) if is_failed_sync(fault) else fault
             for log in self.logs.values():
@@ -110,7 +111,8 @@ class LogDirectory:
             self.room.note_full(now_ms)
 
     def is_short_of_room(self, now_ms: int) -> bool:
-        """A disk that does not answer the question is not known to be; whoever writes to it finds out."""
+        """Tell whether the disk is known to be short of room. A disk that does not answer is not; whoever writes to it
+        finds out."""
         try:
             return self.room.is_low(now_ms)
         except StorageFault:
@@ -119,7 +121,8 @@ class LogDirectory:
     # Starting
 
     def open(self) -> None:
-        """LockHeld when another process has the directory; its name and the owner's pid are in the message."""
+        """Lock the directory and read its small files. Raises LockHeld, with the directory and the owner's pid in the
+        message, when another process has it."""
         with suppress(AlreadyExists):
             make_directory_durably(self.fs, self.path)
         self._lock = self.fs.lock(join(self.path, LOCK_NAME))
@@ -132,8 +135,8 @@ class LogDirectory:
         self._look_at_mark()
 
     def _look_at_mark(self) -> None:
-        """Without a mark, as on a full disk or after an older release, an unclean stop may have followed upon a failed
-        sync."""
+        """Write again what a failed sync may have lost. A missing mark, as on a full disk or after an older release,
+        counts as a failed sync after an unclean stop."""
         is_intact, is_failed = is_marked_intact(self.fs, self.path), is_marked_failed(self.fs, self.path)
         self.is_doubtful = is_failed or (not is_intact and not self.was_clean)
         if self.is_doubtful:
@@ -155,8 +158,8 @@ class LogDirectory:
             mark_intact(self.fs, self.path)
 
     def settle_doubt(self) -> None:
-        """All logs are loaded, and all of them were written again: the page cache holds nothing any more that the disk
-        has not."""
+        """Mark the directory intact after all logs were loaded and written again: the page cache holds nothing any more
+        that the disk has not."""
         if self.is_doubtful and not self.stays_doubtful:
             self._mark_intact()
             self.is_doubtful = False
@@ -172,8 +175,8 @@ class LogDirectory:
             self.broker_epoch = marker.broker_epoch
 
     def remove_clean_shutdown(self) -> None:
-        """Durably, before anything happens to a log: the marker speaks of the last stop and of no other. But not before
-        the start is sure to go on: one that is refused has changed nothing."""
+        """Remove the marker, durably, before anything happens to a log: it speaks of the last stop alone. Call this
+        only when the start is sure to go on, because a start that is refused must change nothing."""
         remove_clean_shutdown(self.fs, self.path)
 
     def _read(self, name: str) -> dict[TopicPartition, int]:
@@ -192,7 +195,8 @@ class LogDirectory:
         )
 
     def _all_logs(self) -> dict[TopicPartition, Log]:
-        """Those with an entry in the checkpoints. No partition is in both: nothing is moved to where it is."""
+        """Return the logs that have entries in the checkpoints, copies included. No partition is in both: nothing is
+        moved to the directory it is in."""
         return {**self.logs, **self.futures} if self.futures else self.logs
 
     def has(self, log: Log) -> bool:
@@ -201,7 +205,7 @@ class LogDirectory:
     # Checkpoints
 
     def checkpoint(self) -> Steps:
-        """All three, one after the other."""
+        """Write all three checkpoints, one after the other."""
         yield from self._recovery_points.write(self._current_recovery_points)
         yield GIVE_WAY
         yield from self.checkpoint_log_starts()
@@ -212,13 +216,13 @@ class LogDirectory:
         yield from self._log_starts.write(self._current_log_starts)
 
     def _current_recovery_points(self) -> Offsets:
-        """A log that was set aside keeps what it had: it is what its damage was found by. So does one that a power loss
-        may bring back."""
+        """Return the recovery points to write down. A log that was set aside keeps its old one, by which its damage was
+        found, and so does a deleted log that a power loss may bring back."""
         offsets = {each: log.flush.checkpoint for each, log in self._all_logs().items()}
         return offsets | self._kept(self._recovery_points)
 
     def _current_log_starts(self) -> Offsets:
-        """Every start but 0: which segments are there is no proof of where the log starts after a crash."""
+        """Return every start but 0: the segments that are there after a crash are no proof of where the log starts."""
         starts = {each: log.log_start_offset for each, log in self._all_logs().items() if log.log_start_offset}
         for limits in self.start_limits:
             for partition, limit in limits.items():
@@ -237,9 +241,9 @@ class LogDirectory:
         return self._log_starts.durable.get(partition, 0)
 
     def lower(self, durable: Mapping[TopicPartition, int], starts: Mapping[TopicPartition, int]) -> Steps:
-        """Before logs are cut: recovery must not take for durable what comes in place of what is cut, nor begin the log
-        behind its end. The logs must say no more themselves by now (`start_limits`): the next checkpoint would take it
-        back. Costs nothing where the checkpoints are low enough."""
+        """Lower the checkpoints before logs are cut: recovery must not take for durable what comes in place of what is
+        cut, nor begin the log behind its end. The logs must claim no more themselves by now (`start_limits`), or the
+        next checkpoint would write the old offsets again. Costs nothing where the checkpoints are low enough."""
         logs = self._all_logs()
         claims = [(logs[each].flush.checkpoint, limit) for each, limit in durable.items() if each in logs]
         assert all(claim <= limit for claim, limit in claims), "a log calls durable what is to be cut"
@@ -249,8 +253,8 @@ class LogDirectory:
         yield from self.cleaner_offsets.begin_lower(durable)
 
     def forget(self, partitions: Iterable[TopicPartition]) -> Steps:
-        """Before logs of these names are made anew: the checkpoints speak of older ones. A name that has a log again
-        when the turn has come is left alone: whoever made it has waited for the same."""
+        """Remove what the checkpoints say of older logs of these names, before logs are made anew under them. A name
+        that has a log again by the time of the write is left alone: whoever made that log has waited for the same."""
         yield from self._recovery_points.wait()
         yield from self._recovery_points.lower(self._nothing_for(partitions), self._current_recovery_points)
         yield from self._log_starts.wait()
@@ -258,8 +262,8 @@ class LogDirectory:
         yield from self.cleaner_offsets.begin_lower(self._nothing_for(partitions))
 
     def depart(self) -> Steps:
-        """All that are deleted in a turn, together. The new names first: a log that comes back under its own needs its
-        offsets."""
+        """Make the deletions of a turn durable, all together, and forget their offsets. The new names come first: a log
+        that comes back under its own name needs its offsets."""
         yield GIVE_WAY
         gone, self.departing = self.departing, {}
         try:
@@ -274,16 +278,18 @@ class LogDirectory:
         return {each: 0 for each in partitions if each not in logs}
 
     def is_free(self, partition: TopicPartition) -> bool:
-        """Whether a log of this name can be made at once: no checkpoint speaks of an older one."""
+        """Tell whether a log of this name can be made at once: no deleted log can come back, and no checkpoint speaks
+        of one."""
         known = self._recovery_points.may_exceed(partition, 0) or self._log_starts.may_exceed(partition, 0)
         return partition not in self.leaving and not known and not self.cleaner_offsets.get(partition)
 
     # Stopping
 
     def closing(self, broker_epoch: int, now_ms: int) -> Iterator[None]:
-        """Everything durable, then the checkpoints, then the marker that says so. No marker where a log was set aside,
-        where a doubt is left, or where there was no room or descriptor for all of it: the next start must look again.
-        DiskFull or TooManyOpenFiles says so, and everything else is done by then. Each step is a log or a file."""
+        """Make everything durable, then the checkpoints, then the marker that says so; each step is a log or a file.
+        There is no marker where a log was set aside, where a doubt is left, or where there was no room or descriptor
+        for all of it: the next start must look again. DiskFull or TooManyOpenFiles is raised for that when everything
+        else is done."""
         shortage: StorageFault | None = None
         for log in list(self._all_logs().values()):
             try:
@@ -313,7 +319,8 @@ class LogDirectory:
 
 
 def emptiest(directories: Iterable[LogDirectory], cordoned: Iterable[str] = ()) -> LogDirectory | None:
-    """Where a new partition goes: to the online directory with the fewest, in the order of `log.dirs` among equals."""
+    """Return the directory for a new partition: the online one with the fewest, in the order of `log.dirs` among
+    equals."""
     shut = list(cordoned)
     open_ones = [each for each in directories if each.is_online and each.path not in shut and "*" not in shut]
     return min(open_ones, key=_count, default=None)

@@ -49,10 +49,10 @@ class Logs:
         self._config_of = config_of
         self.directories = {path: LogDirectory(context.fs, path, reserved_bytes) for path in paths}
         self.cordoned = list(cordoned)
-        self.failures: list[DirectoryFailed] = []  # not told to anybody yet: the server takes them out
+        self.failures: list[DirectoryFailed] = []  # not reported yet: the server takes them out
         self.flushes = Flushes()
         self.shortages: list[str] = []  # see `take_shortages`
-        self._now_ms = 0  # as it was told last
+        self._now_ms = 0  # the time of the last call of `complete`
         self.is_closing = False  # nothing is begun any more
         self._operations = Operations(self._operation_failed)
         self._deleted = DeletedDirectories(context.descriptors, self._operations.begin)
@@ -69,7 +69,7 @@ class Logs:
     # Starting and stopping
 
     def load(self, now_ms: int) -> Iterator[LoadProgress]:
-        """One step a log; see `logs_loading`."""
+        """Load all logs, one step a log; see `directories.loading`."""
         progress = LoadProgress(now_ms)
         yield from load_logs(self._context, list(self.directories.values()), self._config_of, progress)
         for path in progress.to_delete:
@@ -81,18 +81,18 @@ class Logs:
 
     @property
     def previous_broker_epoch(self) -> int:
-        """Of the broker that stopped in order on all of the directories; -1 when there was none: its replicas may
-        have lost what they had acknowledged."""
+        """The epoch of the broker that stopped in order on all of the directories; -1 when there was none: its replicas
+        may have lost what they had acknowledged."""
         epochs = {each.broker_epoch if each.was_clean else NO_BROKER_EPOCH for each in self._online()}
         return epochs.pop() if len(epochs) == 1 else NO_BROKER_EPOCH
 
     @property
     def is_flushing(self) -> bool:
-        """Whether anything is under way: a flush, or an operation."""
+        """Tell whether anything is under way: a flush, or an operation."""
         return len(self.flushes) > 0 or len(self._operations) > 0
 
     def begin_closing(self) -> ClosingProgress:
-        """Before `close`: bring to the disk what has to be there, many logs at once (`log_closing`)."""
+        """Begin, before `close`, to bring to the disk what has to be there, many logs at once (`log.closing`)."""
         progress = ClosingProgress()
         self._context.fs.allow_any_order()
         for directory in self._online():
@@ -101,7 +101,7 @@ class Logs:
         return progress
 
     def close(self, broker_epoch: int, now_ms: int) -> None:
-        """In order, and as a whole: see `closing`."""
+        """Stop in order, without a break; see `closing`."""
         for _ in self.closing(broker_epoch, now_ms):
             pass
 
@@ -126,7 +126,7 @@ class Logs:
         return None
 
     def find(self, partition: TopicPartition) -> Log | ErrorCode:
-        """KAFKA_STORAGE_ERROR for a log that is there, but offline or set aside."""
+        """Return the log, or KAFKA_STORAGE_ERROR for one that is there, but offline or set aside."""
         log = self.get(partition)
         if log is not None:
             return log
@@ -134,18 +134,19 @@ class Logs:
         return ErrorCode.KAFKA_STORAGE_ERROR if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def create(self, partition: TopicPartition, topic_id: Uuid, now_ms: int) -> Log | ErrorCode:
-        """The log, new or not, in the directory that has the fewest. KAFKA_STORAGE_ERROR also while a power loss could
-        bring a deleted log of this name back: `begin_create` waits for that."""
+        """Return the log, made in the directory that has the fewest where it is not there yet. KAFKA_STORAGE_ERROR also
+        while a power loss could bring a deleted log of this name back: `begin_create` waits for that."""
         return self._creations.create(partition, topic_id, now_ms)
 
     def begin_create(self, wanted: Mapping[TopicPartition, Uuid], now_ms: int) -> Creation:
-        """The same for many, off the loop and in this order, each as soon as its name is free (`log_creation`)."""
+        """Make many logs off the loop, in this order, each as soon as its name is free (`log.creation`)."""
         return self._creations.begin_create(wanted, now_ms)
 
     def delete(
         self, partition: TopicPartition, unique: str, now_ms: int, state: DirectoryState = DirectoryState.DELETE
     ) -> None:
-        """Renamed now, gone after the delay; or STRAY, and kept. `unique` are 32 hex digits of chance."""
+        """Rename the log's directory now, and remove it after the delay; STRAY ones are kept. `unique` are 32 random
+        hex digits."""
         self.moves.cancel(partition)
         log = self.get(partition)
         if log is None:
@@ -177,9 +178,9 @@ class Logs:
     def begin_truncate(
         self, offsets: Mapping[TopicPartition, int], now_ms: int, *, is_whole: bool = False
     ) -> list[Operation]:
-        """Cut these logs at these offsets; or, as a whole, let them begin anew there. Until it is done they take no
-        appends (`Log.is_unsettled`). One that ends with a fault and leaves its directory online has cut nothing: the
-        disk is full, and the follower tries again."""
+        """Cut these logs at these offsets; or, with `is_whole`, let them begin anew there. Until that is done they take
+        no appends (`Log.is_unsettled`). An operation that ends with a fault and leaves its directory online has cut
+        nothing: the disk is full, and the follower tries again."""
         begun = []
         for directory in self._online():
             own = {directory.logs[each]: offset for each, offset in offsets.items() if each in directory.logs}
@@ -194,12 +195,12 @@ class Logs:
     # Moving between directories
 
     def alter_directory(self, partition: TopicPartition, path: str, unique: str) -> ErrorCode:
-        """AlterReplicaLogDirs: begin to move the log there (`log_moves`). `unique` are 32 hex digits of chance.
-        REPLICA_NOT_AVAILABLE where there is no log yet: it will be made there."""
+        """Begin to move the log to the directory `path`, as AlterReplicaLogDirs asks (`moves`). `unique` are 32 random
+        hex digits. REPLICA_NOT_AVAILABLE where there is no log yet: it will be made there."""
         return self.moves.alter(partition, path, self.find(partition), unique, self.cordoned)
 
     def step_moves(self, now_ms: int) -> None:
-        """A bounded piece of copying, between two turns; everything else of a move is an operation."""
+        """Copy a bounded piece, between two turns; everything else of a move is an operation."""
         self.moves.step(now_ms)
 
     def _home_of(self, partition: TopicPartition) -> LogDirectory | None:
@@ -221,8 +222,8 @@ class Logs:
     # The turn
 
     def commit(self, logs: Iterable[Log], now_ms: int, *, uses_reserve: bool = False) -> None:
-        """The end of a turn: write what these logs have staged. Below the reserve of a disk nothing is written, and
-        all of it is answered KAFKA_STORAGE_ERROR."""
+        """Write, at the end of a turn, what these logs have staged. Where it would touch the reserve of a disk nothing
+        is written, and all of it is answered KAFKA_STORAGE_ERROR."""
         by_directory: dict[str, list[Log]] = {}
         for log in logs:
             by_directory.setdefault(parent_of(log.directory), []).append(log)
@@ -251,7 +252,7 @@ class Logs:
             self._fail(directory, fault)
 
     def settle(self, log: Log) -> Operation:
-        """After a commit that failed and was undone: make that durable. Until then the log takes no appends."""
+        """Make durable that a failed commit was undone. Until then the log takes no appends."""
         return self._operations.begin(self._directory_of(log).path, settle(log))
 
     def _flush_if_due(self, directory: LogDirectory, log: Log, now_ms: int) -> None:
@@ -263,7 +264,8 @@ class Logs:
             self._fail(directory, fault)
 
     def complete(self, completions: Iterable[Completion], now_ms: int) -> list[Log]:
-        """Those of our flushes and operations among them; returns the logs of which more is durable now."""
+        """Take the completions, of which some may be of our flushes and operations; return the logs of which more is
+        durable now."""
         self._now_ms = now_ms
         advanced: dict[Log, None] = {}
         for completion in completions:
@@ -281,7 +283,7 @@ class Logs:
             if fault is not None:
                 self._fail(directory, fault)
             elif log.flush.begun is None and directory.is_online:
-                if log.topic_partition not in directory.futures:  # what is durable of a copy is nobody's business
+                if log.topic_partition not in directory.futures:  # nobody waits for a copy to be durable
                     advanced[log] = None
                 self._flush_if_due(directory, log, now_ms)
         return list(advanced)
@@ -289,14 +291,14 @@ class Logs:
     # From time to time
 
     def work(self, now_ms: int, budget: int = DEFAULT_BUDGET) -> bool:
-        """So many pieces of what waits for its turn, flushes that are due first; whether any is left."""
+        """Do up to `budget` pieces of work, flushes that are due first; tell whether any work is left."""
         self._operations.resume(now_ms)
         left = self._operations.work(self.flush_due(now_ms, budget))
         return left == 0 or self._operations.has_work
 
     @property
     def has_work(self) -> bool:
-        """Whether `work` has something to do at once: after it, something may have been begun."""
+        """Tell whether `work` has something to do at once, because an operation was begun or has more pieces."""
         return self._operations.has_work
 
     def flush_due(self, now_ms: int, budget: int = DEFAULT_BUDGET) -> int:
@@ -313,7 +315,7 @@ class Logs:
         return budget
 
     def begin_retention(self, now_ms: int) -> None:
-        """Delete what is due. Where the last one is still under way it goes on."""
+        """Begin to delete what is due. Where the last retention is still under way it goes on instead."""
         for directory in self._online():
             self._begin_unless_under_way(self._retentions, directory, retention(directory, now_ms, self.shortages))
         self.begin_removal(now_ms)
@@ -323,7 +325,8 @@ class Logs:
         self._deleted.begin_removal(self._online(), now_ms)
 
     def begin_checkpoint(self) -> None:
-        """Write down recovery points, log starts and high watermarks. Where the last one is under way it goes on."""
+        """Begin to write down recovery points, log starts and high watermarks, unless the last checkpoint is still
+        under way."""
         for directory in self._online():
             self._begin_unless_under_way(self._checkpoints, directory, directory.checkpoint())
 
@@ -340,14 +343,15 @@ class Logs:
     # Failing
 
     def report(self, path: str, fault: StorageFault) -> None:
-        """A fault under this log directory, wherever it was met (a read, say): offline, unless it passes by itself."""
+        """Take a fault under this log directory, wherever it was met (a read, say): the directory goes offline, unless
+        the fault passes by itself."""
         if survives(fault) or self._deleted.explains(fault):
             self.shortages.append(str(fault))
         else:
             self._fail(self.directories[path], fault)
 
     def take_shortages(self) -> list[str]:
-        """What could not be done for want of room or descriptors since the last call."""
+        """Return what could not be done for want of room or descriptors since the last call."""
         taken = self.shortages[:]
         self.shortages.clear()  # the list stays: a retention under way writes into it
         return taken

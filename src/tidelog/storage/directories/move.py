@@ -1,4 +1,4 @@
-"""One move of a log between two log directories, as a machine; `log_moves` has all of them, and its contract.
+"""One move of a log between two log directories, as a machine; `moves` has all moves, and their contract.
 
     COPYING    -> COMMITTED    the copy is level, and durable as far as the original is:
                                original renamed to `<topic>-<p>.<unique>-delete`; the copy is the log from here on
@@ -36,7 +36,7 @@ from tidelog.storage.log.log import Log
 from tidelog.storage.log.truncation import Cut
 from tidelog.storage.names import DirectoryState, marked_directory, partition_directory
 
-Note = Callable[[LogDirectory, StorageFault], None]  # told of what lacked room, and is tried again
+Note = Callable[[LogDirectory, StorageFault], None]  # called with a shortage after which the step is tried again
 
 
 class MoveState(Enum):
@@ -55,11 +55,11 @@ class Move:
     cleaned_to: int | None  # the original's cleaner offset when the copying began
     future: Log | None = None  # None: not made yet
     state: MoveState = MoveState.COPYING
-    operation: Operation | None = None  # what it waits for
-    cut: Cut | None = None  # that it is for
-    is_warm: bool = False  # what is copied next
-    is_checkpointed: bool = False  # the copy's offsets, after it was level once
-    retry_ms: int = 0  # after a disk that was full
+    operation: Operation | None = None  # what the move waits for
+    cut: Cut | None = None  # the cut of the copy that `operation` carries out, if that is what it does
+    is_warm: bool = False  # the slice to be copied next is in the page cache
+    is_checkpointed: bool = False  # the copy's offsets were written down after it was level once
+    retry_ms: int = 0  # when to go on after the disk was full
 
     @property
     def lag(self) -> int:
@@ -76,7 +76,7 @@ class Move:
 
     @property
     def needs_flush(self) -> bool:
-        """Whether the original is durable where the copy is not: records, epochs, or the copy's own name."""
+        """Tell whether the original is durable where the copy is not: records, epochs, or the copy's own name."""
         assert self.future is not None
         flush = self.future.flush
         is_behind = flush.recovery_point < self.current.flush.recovery_point
@@ -84,7 +84,7 @@ class Move:
 
     @property
     def needs_checkpoint(self) -> bool:
-        """Whether a crash would bring back records there that stay deleted here."""
+        """Tell whether a crash would bring back records in the copy that stay deleted in the original."""
         start = min(self.source.durable_log_start(self.partition), self.current.log_start_offset)
         return not self.is_checkpointed or self.target.durable_log_start(self.partition) < start
 
@@ -97,8 +97,8 @@ class Move:
         return marked_directory(*self.partition, self.unique, DirectoryState.DELETE)
 
     def commit(self) -> None:
-        """Give the original its new name, which `_completion` makes durable. A fault is of the source; with one that
-        passes by itself nothing has happened."""
+        """Give the original its new name, which `LogMoves._completion` makes durable. A fault is of the source; with
+        one that passes by itself nothing has happened."""
         future = self.future
         assert future is not None
         assert self.is_level
@@ -115,11 +115,11 @@ class Move:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether the copy is the log: it is neither deleted nor offline."""
+        """Tell whether the copy is the log: it is neither deleted nor offline."""
         return self.target.is_online and self.target.logs.get(self.partition) is self.future
 
     def promote(self, note: Note) -> Steps:
-        """The copy gets the plain name; ends when that is durable. A fault is of the target."""
+        """Give the copy the plain name; ends when that is durable. A fault is of the target."""
         future = self.future
         assert future is not None
         held_by = future.flush.begun  # by `commit`
@@ -155,9 +155,9 @@ class Move:
         return True
 
     def discard(self, future: Log, note: Note) -> Steps:
-        """Give the copy, which is not wanted, the name of what is deleted. Where there is no room for that it keeps its
-        own, and is nobody's copy from then on: were the move to go on after a power loss, half of its files might be
-        gone. A fault is of the target."""
+        """Give the copy, which is not wanted, the name of a deleted directory. Where there is no room for that it keeps
+        its own, but loses its topic id and is nobody's copy from then on: were the move to go on after a power loss,
+        half of its files might be gone. A fault is of the target."""
         path = join(self.target.path, self._deleted_name)
         while self.target.is_online:
             try:
@@ -179,12 +179,13 @@ class Move:
             yield PAUSE
 
     def take_leave(self) -> Steps:
-        """Of the source's checkpoints. It is durably gone from there."""
+        """Remove the log from the source's checkpoints, because it is durably gone from there."""
         self.source.moved_away.pop(self.partition, None)
         yield from self.source.forget([self.partition])
 
     def hand_over_cleaned(self) -> Steps:
-        """What was cleaned when the copying began is clean in the copy too, unless it was truncated since."""
+        """Write down for the copy how far it is clean: as far as the original was when the copying began, unless that
+        was truncated since."""
         left = self.source.cleaner_offsets.get(self.partition)
         if self.cleaned_to is not None and left is not None and self.is_in_use:
             cleaned_to = min(self.cleaned_to, left)

@@ -8,7 +8,7 @@ UNLIMITED: Final = 2**63 - 1  # the default
 
 
 class Pace:
-    """For all moves together; 0 stops them."""
+    """The limit on the copying of all moves together; 0 bytes a second stops them."""
 
     def __init__(self, bytes_per_second: int = UNLIMITED, now_ms: int = 0) -> None:
         self._is_stopped = bytes_per_second == 0
@@ -16,12 +16,12 @@ class Pace:
         self._from_ms = self._until_ms = now_ms
 
     def rests(self, now_ms: int) -> bool:
-        """A clock that is set back ends the rest."""
+        """Tell whether the copying rests now. A clock that is set back ends the rest."""
         return self._is_stopped or self._from_ms <= now_ms < self._until_ms
 
     @property
     def until_ms(self) -> int | None:
-        """When a rest ends by itself."""
+        """The time at which the rest ends by itself; None where the copying is stopped."""
         return None if self._is_stopped else self._until_ms
 
     def note(self, size_bytes: int, now_ms: int) -> None:

@@ -4,7 +4,7 @@
 
 `step` does a bounded piece of work and never waits for the disk: a slice is copied out of pages that are in memory
 (cold ones are warmed first), and all that has to wait is an operation of the logs (`operations`). What a move is made
-of is in `log_move`, how the copy follows its original in `future_log`, and what a start makes of left-overs in
+of is in `move`, how the copy follows its original in `future_log`, and what a start makes of left-overs in
 `partition_directories`.
 
 A fault of the source before the commit leaves the partition to its directory, and the copy where it is: after a
@@ -47,7 +47,7 @@ RETRY_MS: Final = 1_000
 
 
 class Moved(NamedTuple):
-    """For the server: the move is over. `error` says why, where it did not come to its end."""
+    """The end of a move, to be told to the server. `error` says why, where the move was not completed."""
 
     partition: TopicPartition
     path: str
@@ -56,9 +56,9 @@ class Moved(NamedTuple):
 
 @dataclass(slots=True)
 class MoveHooks:
-    """What a move asks of those around it."""
+    """The functions by which a move acts on the logs around it."""
 
-    begin: Callable[[str | None, Steps], Operation]  # of this directory
+    begin: Callable[[str | None, Steps], Operation]  # an operation of the log directory with this path
     fail: Callable[[LogDirectory, StorageFault], None]
     forget: Callable[[Log], None]  # it is no longer the partition's log: its flushes are of no interest
     retire: Callable[[Log], None]  # its directory is to be deleted after `file.delete.delay.ms`
@@ -86,7 +86,7 @@ class LogMoves:
             _always  # asked when a copy is level: the controller may have to know first
         )
         self.slice_bytes = SLICE_BYTES
-        self.done: list[Moved] = []  # not told to anybody yet: the server takes them out
+        self.done: list[Moved] = []  # not reported yet: the server takes them out
         # The copy is the log from now on: whoever holds the original changes over before the next append.
         self.committed: list[TopicPartition] = []
         self._moves: dict[TopicPartition, Move] = {}  # the next one to copy first
@@ -94,7 +94,7 @@ class LogMoves:
         self._pace = Pace()
 
     def limit(self, bytes_per_second: int, now_ms: int) -> None:
-        """`replica.alter.log.dirs.io.max.bytes.per.second`, for all moves together; 0 stops the copying."""
+        """Set `replica.alter.log.dirs.io.max.bytes.per.second`, for all moves together; 0 stops the copying."""
         self._pace = Pace(bytes_per_second, now_ms)
 
     # Asking
@@ -104,16 +104,18 @@ class LogMoves:
         return bool(self._moves)
 
     def is_moving(self, partition: TopicPartition) -> bool:
-        """The cleaner leaves a log alone meanwhile: it would clean what is copied and deleted."""
+        """Tell whether the log is being moved. The cleaner leaves it alone then: it would clean what is copied and
+        deleted."""
         return partition in self._moves
 
     def future_lag(self, partition: TopicPartition) -> int | None:
-        """For DescribeLogDirs: by how many offsets the copy is behind; None when there is none."""
+        """The number of offsets by which the copy is behind, for DescribeLogDirs; None when there is no copy."""
         move = self._moves.get(partition)
         return None if move is None or move.state is not MoveState.COPYING else move.lag
 
     def deadline_ms(self, now_ms: int) -> int | None:
-        """When `step` has something to do, if nothing completes before; None: not by itself."""
+        """The time at which `step` has something to do, if nothing completes before; None where it waits for a
+        completion."""
         moves = [each for each in self._moves.values() if each.state is MoveState.COPYING and not each.is_busy]
         due = [self._due_ms(move, now_ms) for move in moves]
         return min((each for each in due if each is not None), default=None)
@@ -126,7 +128,7 @@ class LogMoves:
         else:
             is_waiting = move.is_level or move.future.is_unsettled
         if is_waiting or move.current.is_unsettled:
-            return None  # for an operation, a flush, or the controller
+            return None  # it waits for an operation, a flush, or the controller
         return self._pace.until_ms if self._pace.rests(now_ms) else now_ms
 
     # Beginning and ending
@@ -152,20 +154,20 @@ class LogMoves:
         return found
 
     def preferred(self, partition: TopicPartition) -> LogDirectory | None:
-        """Where a log is to be made that was asked to be moved before it was there."""
+        """Return the directory for a log that was asked to be moved before it was made; None where nobody asked, or it
+        is offline."""
         directory = self._directories.get(self._preferred.get(partition, ""))
         return directory if directory is not None and directory.is_online else None
 
     def _move(self, current: Log, target: LogDirectory, unique: str) -> ErrorCode:
-        """Asked for again it is the same move; asked for the directory that the log is in, or a third one, the move
-        under way is cancelled."""
+        """Begin the move, or go on with the same one. A move under way to another directory is cancelled."""
         partition = current.topic_partition
         self._preferred.pop(partition, None)
         move = self._moves.get(partition)
         if move is not None and move.target is target:
             return ErrorCode.NONE
         if move is not None and move.state is not MoveState.COPYING:
-            return ErrorCode.REPLICA_NOT_AVAILABLE  # for some milliseconds: the last one is being completed
+            return ErrorCode.REPLICA_NOT_AVAILABLE  # for some milliseconds: the last move is being completed
         self.cancel(partition)
         source = self._directories[parent_of(current.directory)]
         if source is target:
@@ -178,7 +180,7 @@ class LogMoves:
         return ErrorCode.NONE
 
     def resume(self) -> None:
-        """After the logs are loaded, before anything is appended: the copies that are there go on where they were."""
+        """Go on with the copies that a restart has found, after the logs are loaded and before anything is appended."""
         for target in self._directories.values():
             for partition, future in list(target.futures.items()):
                 source = next((each for each in self._directories.values() if partition in each.logs), None)
@@ -196,7 +198,7 @@ class LogMoves:
             self._end(move, "the copy is of another topic of the same name")
 
     def cancel(self, partition: TopicPartition) -> bool:
-        """Whether there was a move to cancel. One that is committed is not: it has happened."""
+        """Cancel the move and tell whether there was one. A committed move is not cancelled: it has happened."""
         move = self._moves.get(partition)
         if move is None or move.state is not MoveState.COPYING:
             return False
@@ -204,13 +206,14 @@ class LogMoves:
         return True
 
     def _end(self, move: Move, reason: str) -> None:
-        """The copy is not wanted. (Should a power loss bring its name back, the move goes on after the restart.)"""
+        """End a move whose copy is not wanted. (Should a power loss bring its name back, the move goes on after the
+        restart.)"""
         del self._moves[move.partition]
         self.done.append(Moved(move.partition, move.target.path, reason))
         self._hooks.begin(None, self._discarding(move))
 
     def _discarding(self, move: Move) -> Steps:
-        """What is under way in the copy's directory goes by its name."""
+        """Discard the copy once its operation is over, which uses the directory's present name."""
         if move.operation is not None:
             yield move.operation
         future = move.future
@@ -226,7 +229,7 @@ class LogMoves:
             self._hooks.retire(future)
 
     def directory_failed(self, directory: LogDirectory) -> None:
-        """Moves into it are over, and those out of it that are not committed."""
+        """End the moves into a directory that failed, and those out of it that are not committed."""
         for move in list(self._moves.values()):
             if move.target is directory or (move.source is directory and move.state is MoveState.COPYING):
                 del self._moves[move.partition]
@@ -235,7 +238,7 @@ class LogMoves:
     # Working
 
     def step(self, now_ms: int) -> None:
-        """Between two turns: nothing of what is copied may be staged. At most one slice of one move."""
+        """Copy at most one slice of one move. Call this between two turns: nothing of what is copied may be staged."""
         for move in list(self._moves.values()):
             is_copying = self._moves.get(move.partition) is move and move.state is MoveState.COPYING
             if is_copying and not move.is_busy and self._step(move, now_ms):
@@ -244,7 +247,7 @@ class LogMoves:
                 return
 
     def _step(self, move: Move, now_ms: int) -> bool:
-        """Whether a slice was copied."""
+        """Advance one move; tell whether a slice was copied."""
         if move.current.staged_bytes or move.current.is_unsettled or now_ms < move.retry_ms <= now_ms + RETRY_MS:
             return False
         if move.operation is not None and move.operation.fault is not None:
@@ -264,7 +267,7 @@ class LogMoves:
         return has_copied
 
     def _try_again(self, move: Move, now_ms: int) -> None:
-        """There was no room for a checkpoint; any other fault has ended the move."""
+        """Repeat an operation for which there was no room, after a while; any other fault has ended the move."""
         move.operation, move.retry_ms = None, now_ms + RETRY_MS
         if move.cut is not None:
             move.current.truncated_to = min(move.current.truncated_to, move.cut.offset)
@@ -275,7 +278,7 @@ class LogMoves:
     def _create(self, move: Move, now_ms: int) -> None:
         target, partition = move.target, move.partition
         if partition in target.leaving or partition in target.futures:
-            return  # of an earlier one
+            return  # the copy of an earlier move is still there
         if not target.is_free(partition):
             self._wait(move, target, target.forget([partition]))
             return
@@ -318,7 +321,7 @@ class LogMoves:
         return True
 
     def _warm(self, move: Move, found: LogRead) -> bool:
-        """Whether there is something to wait for."""
+        """Begin to read the slice into the page cache; False where it is there already."""
         file = file_of(move.current, found)
         if file.is_cached(found.position, found.size_bytes):
             return False
@@ -344,7 +347,7 @@ class LogMoves:
             self._hooks.fail(move.target, fault)
 
     def _finish(self, move: Move, future: Log, now_ms: int) -> None:
-        """Level: make it durable, then commit; each in its own time."""
+        """Make a copy that is level durable, then commit the move; one step each time it is called."""
         if future.flush.begun is not None or not self.may_commit(move.partition, move.target.path):
             return
         if move.needs_flush:
@@ -361,8 +364,9 @@ class LogMoves:
                 move.retry_ms = now_ms + RETRY_MS
 
     def _completion(self, move: Move) -> Steps:
-        """With a fault of the source nobody knows whether the original is still there under its plain name. The copy
-        has gone on, so it gets its own; should both be there at the next start, that is found and told."""
+        """Commit the move and complete it. After a fault of the source nobody knows whether the original still has its
+        plain name. The copy has gone on, so it gets that name; should both be there at the next start, that is found
+        and told."""
         try:
             move.commit()
             self._hooks.forget(move.current)

@@ -23,7 +23,7 @@ GIVE_WAY: Final[Sequence[Ticket]] = ()
 
 
 class _Pause(tuple[Ticket, ...]):
-    """Told from GIVE_WAY by being another object."""
+    """The type of PAUSE, an empty tuple that is another object than GIVE_WAY."""
 
 
 PAUSE: Final[Sequence[Ticket]] = _Pause()
@@ -31,12 +31,12 @@ PAUSE_MS: Final = 1_000
 
 
 class Operation:
-    """`fault` is why it ended before its time, once it `is_done`."""
+    """A generator of steps under way. Once it `is_done`, `fault` is why it failed; None where it came to its end."""
 
     __slots__ = ("_steps", "_waiting_for", "directory", "fault", "followers", "is_done")
 
     def __init__(self, directory: str | None, steps: Steps) -> None:
-        self.directory = directory  # None: of no single one
+        self.directory = directory  # the log directory it ends with; None: it belongs to no single one
         self.is_done = False
         self.fault: StorageFault | None = None
         self.followers: list[Operation] = []  # operations that wait for this one
@@ -44,7 +44,8 @@ class Operation:
         self._waiting_for: dict[Ticket, None] = {}
 
     def advance(self, fault: StorageFault | None = None) -> "Sequence[Ticket] | Operation | None":
-        """To its next yield; None when it has come to its end. A StorageFault may leave it: that is its end, too."""
+        """Run it to its next yield, and return what it waits for; None when it has come to its end. A StorageFault that
+        it raises is its end, too."""
         self._waiting_for = {}
         try:
             waits_for = next(self._steps) if fault is None else self._steps.throw(fault)
@@ -59,7 +60,7 @@ class Operation:
         return waits_for
 
     def completed(self, ticket: Ticket) -> bool:
-        """Whether nothing else is waited for."""
+        """Note that a ticket has completed; tell whether nothing else is waited for."""
         self._waiting_for.pop(ticket, None)
         return not self._waiting_for
 
@@ -80,19 +81,20 @@ class Operations:
         self._by_ticket: dict[Ticket, list[Operation]] = {}
         self._ready: deque[Operation] = deque()
         self._paused: list[Operation] = []
-        self._paused_ms: int | None = None  # since when the first of them pauses
+        self._paused_ms: int | None = None  # when `resume` first saw one of them pausing
 
     def __len__(self) -> int:
-        """How many are under way. Those that pause are not waited for: there may never be room."""
+        """The number of operations under way. Those that pause do not count, so that nobody waits for them: there may
+        never be room."""
         return len(self._all) - len(self._paused)
 
     @property
     def has_work(self) -> bool:
-        """Whether an operation waits for nothing but its turn."""
+        """Tell whether an operation waits for nothing but its turn."""
         return bool(self._ready)
 
     def begin(self, directory: str | None, steps: Steps) -> Operation:
-        """It has come to its first yield when this returns."""
+        """Begin an operation; it has come to its first yield when this returns."""
         operation = Operation(directory, steps)
         self._all[operation] = None
         self._advance(operation)
@@ -108,7 +110,7 @@ class Operations:
                 self._advance(operation)
 
     def work(self, budget: int) -> int:
-        """So many pieces of work, one operation after another in turn; returns how many were not needed."""
+        """Do up to `budget` pieces of work, one operation after another; return how many pieces were not needed."""
         while budget > 0 and self._ready:
             operation = self._ready.popleft()
             if not operation.is_done:
@@ -118,11 +120,11 @@ class Operations:
 
     @property
     def is_pausing(self) -> bool:
-        """Whether any pauses: `resume` is to be called again soon."""
+        """Tell whether any operation pauses: `resume` is to be called again soon."""
         return bool(self._paused)
 
     def resume(self, now_ms: int) -> None:
-        """Let those go on that have paused long enough. A clock that was set back ends the pause, too."""
+        """Let the operations go on that have paused long enough. A clock that was set back ends the pause, too."""
         if not self._paused:
             self._paused_ms = None
         elif self._paused_ms is None:
@@ -132,7 +134,7 @@ class Operations:
             self._paused, self._paused_ms = [], None
 
     def drop(self, directory: str, fault: StorageFault) -> None:
-        """The directory is offline."""
+        """End the operations of a directory that is offline."""
         for operation in [each for each in self._all if each.directory == directory]:
             operation.cancel(fault)
             self._end(operation)

@@ -1,7 +1,7 @@
 """Which directory is a partition's log, when a broker starts and finds several of one partition.
 
     <p> in one directory                          the log
-    <p>.U-delete in one, <p>.U-future in another  a move that was committed (`log_move`): the copy is the log, and gets
+    <p>.U-delete in one, <p>.U-future in another  a move that was committed (`move`): the copy is the log, and gets
                                                   its name now
     <p> and <p>.U-future                          a move that was not: the copy goes on following
     <p>.U-future alone                            nobody here can tell how much of the log it has: left alone, and told
@@ -39,18 +39,18 @@ class FoundDirectory(NamedTuple):
 
     @property
     def identity(self) -> tuple[TopicPartition, str]:
-        """What the two directories of one move have in common."""
+        """The partition and the unique part of the name, which the two directories of one move have in common."""
         return self.partition, unique_of(self.name)
 
 
 @dataclass(slots=True)
 class Partitions:
-    """What is to be done with what was found."""
+    """The decision about each directory that was found."""
 
     logs: list[FoundDirectory] = field(default_factory=list)
     futures: list[FoundDirectory] = field(default_factory=list)  # each has a log among `logs`
     to_delete: list[str] = field(default_factory=list)
-    set_aside: list[str] = field(default_factory=list)  # stray, or of no known use: for others to decide
+    set_aside: list[str] = field(default_factory=list)  # stray, or of no known use: left alone
     problems: list[str] = field(default_factory=list)
 
 
@@ -69,8 +69,8 @@ def find_directories(directory: LogDirectory, problems: list[str]) -> list[Found
 
 
 def resolve(directories: Sequence[LogDirectory], found: Sequence[FoundDirectory]) -> Partitions:
-    """Waits for the disk where a move has to be completed; a fault takes that directory offline. TooManyOpenFiles is
-    raised: a start can be repeated."""
+    """Decide which directory is each partition's log. Waits for the disk where a move has to be completed; a fault
+    takes that directory offline. TooManyOpenFiles is raised: a start can be repeated."""
     result = Partitions()
     by_state = {state: [each for each in found if each.state is state] for state in DirectoryState}
     logs = _by_partition(by_state[DirectoryState.CURRENT])
@@ -106,9 +106,9 @@ def _committed(
 
 
 def _promote(future: FoundDirectory, old: FoundDirectory, result: Partitions) -> FoundDirectory | None:
-    """First make sure that the original's new name stays, or a power loss could leave the plain name twice. Without
-    room for its own the copy is the log under the name that it has, and the original stays: the two names together are
-    what tells the next start."""
+    """Give the copy of a committed move the plain name. First the original's new name is made durable, or a power loss
+    could leave the plain name twice. Without room for the plain name the copy is the log under the name that it has,
+    and the original stays: the two names together are what tells the next start."""
     promoted = future._replace(name=partition_directory(*future.partition), state=DirectoryState.CURRENT)
     for directory, rename in ((old.directory, False), (future.directory, True)):
         try:
@@ -141,7 +141,7 @@ def _set_aside(partition: TopicPartition, candidates: Sequence[FoundDirectory], 
 def _sort_futures(
     futures: Sequence[FoundDirectory], logs: dict[TopicPartition, list[FoundDirectory]], result: Partitions
 ) -> None:
-    """Several copies: one is enough, and each is only a copy."""
+    """Keep one copy of each partition whose log is there, and delete further ones: each is only a copy."""
     seen: dict[TopicPartition, None] = {}
     for each in futures:
         if len(logs.get(each.partition, ())) != 1:
@@ -161,8 +161,9 @@ def _sort_deleted(
     all_online: bool,
     result: Partitions,
 ) -> None:
-    """With a directory offline, the original of a move may be all that is left of a partition: its copy is there, and
-    may never come back. One that was set aside already is left alone."""
+    """List the deleted directories for removal. With a log directory offline, the original of a move may be all that is
+    left of a partition, because its copy is there and may never come back: it is kept. One that was set aside already
+    is left alone."""
     for each in deleted:
         if each.path in result.set_aside:
             continue

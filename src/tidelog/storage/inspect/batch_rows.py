@@ -17,7 +17,8 @@ from tidelog.storage.inspect.batches import FoundBatch, read_batches
 from tidelog.storage.inspect.findings import Finding
 from tidelog.storage.inspect.rows import Row
 
-# Key and value of a record as the messages that they are; None leaves them as bytes. ProtocolError: they are damaged.
+# Decodes key and value of a record into the messages that they are; None leaves them as bytes. Raises ProtocolError
+# where they are damaged.
 Decoder = Callable[[Record], dict[str, object] | None]
 
 
@@ -104,7 +105,8 @@ def _control_meaning(record: Record) -> dict[str, object]:
 
 
 def record_row(record: Record, header: BatchHeader, meaning: dict[str, object] | None) -> Row:
-    """`meaning` is what control records and decoded ones say; the bytes stay beside it."""
+    """Return the row of one record. `meaning` is what control records and decoded ones say; the bytes stay beside
+    it."""
     sequence = None
     if header.base_sequence != NO_SEQUENCE and not header.is_control:
         sequence = increment_sequence(header.base_sequence, record.offset - header.base_offset)

@@ -22,7 +22,8 @@ class FoundBatch(NamedTuple):
 
 
 def read_batches(fs: FileSystem, path: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[FoundBatch]:
-    """CorruptSegmentError behind the last batch that can be framed, unless the file ends with it."""
+    """Yield the batches of the file. Raises CorruptSegmentError behind the last batch that can be framed, unless the
+    file ends with that batch."""
     file = fs.open(path, OpenMode.READ)
     try:
         yield from _batches(file, chunk_bytes)
@@ -52,7 +53,7 @@ def _whole_batches(chunk: bytes, start: int) -> Iterator[FoundBatch]:
 
 
 def _read_chunk(file: File, position: int, left: int, chunk_bytes: int) -> bytes:
-    """A chunk, or as much as the batch at `position` takes; a batch that the file does not hold is damage."""
+    """Return a chunk, or as much as the batch at `position` takes; a batch that the file does not hold is damage."""
     head = file.read_at(position, BATCH_OVERHEAD)
     if len(head) < BATCH_OVERHEAD:
         raise CorruptRecordLengthError(-1, f"the last {left} bytes are not a whole batch")
@@ -63,13 +64,14 @@ def _read_chunk(file: File, position: int, left: int, chunk_bytes: int) -> bytes
         raise CorruptRecordLengthError(base_offset, reason)
     wanted = min(left, max(chunk_bytes, length + LOG_OVERHEAD))
     chunk = file.read_at(position, wanted)
-    if len(chunk) < wanted:  # a live broker cut it; without a whole batch the loop would not move
+    if len(chunk) < wanted:  # a live broker cut the file; without a whole batch the loop would never end
         raise CorruptRecordLengthError(base_offset, "the file shrank while it was read")
     return chunk
 
 
 def _zeros(file: File, position: int) -> str | None:
-    """Zeros are what a power loss or a preallocation leaves; as a batch they would read as an ancient format."""
+    """Describe the zeros from `position` on, if there are any: they are what a power loss or a preallocation leaves,
+    and as a batch they would read as an ancient format."""
     if any(file.read_at(position, BATCH_OVERHEAD)):
         return None
     return f"zeros from here on, {file.size() - position} bytes to the end of the file"

@@ -47,7 +47,7 @@ class Damage:
 
 
 def find_damage(fs: FileSystem, directory: str, only: TopicPartition | None = None) -> Iterator[Damage]:
-    """Of the logs of a log directory, or of one of them. Reads every byte."""
+    """Yield the first damage of each log of a log directory, or of one of them. Reads every byte."""
     recovery_points = read_offsets(fs, join(directory, RECOVERY_POINT_CHECKPOINT))
     for name in fs.list_directory(directory):
         try:
@@ -108,7 +108,7 @@ def _measured(fs: FileSystem, damage: Damage, bases: list[int]) -> Damage:
 
 
 def _unsupported(damage: Damage, error: UnsupportedSegmentError) -> Damage:
-    """Whole records, of a format that only an older broker can read: nothing here may cut them."""
+    """Describe whole records of a format that only an older broker can read: nothing here may cut them."""
     damage.reason, damage.position, damage.can_truncate = error.reason, error.position, False
     return damage
 

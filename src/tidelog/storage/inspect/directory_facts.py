@@ -96,7 +96,7 @@ class _DirectoryReader:
             return {}
 
     def _list(self) -> dict[str, PartitionDirectory]:
-        """The partitions to check, by the names of their directories."""
+        """Return the partitions to check, by the names of their directories."""
         partitions: dict[str, PartitionDirectory] = {}
         strangers: list[str] = []
         for name in self._fs.list_directory(self._directory):
@@ -128,7 +128,7 @@ class _DirectoryReader:
     ) -> LogFacts:
         partition = found.topic_partition
         facts = LogFacts(join(self._directory, name), is_clean, partition.topic in self._compacted)
-        if found.state is DirectoryState.CURRENT:  # the checkpoints speak of no other
+        if found.state is DirectoryState.CURRENT:  # the checkpoints have entries for current logs alone
             facts.recovery_point = checkpoints[RECOVERY_POINT_CHECKPOINT].get(partition)
             facts.high_watermark = checkpoints[REPLICATION_OFFSET_CHECKPOINT].get(partition)
             facts.log_start_offset = checkpoints[LOG_START_OFFSET_CHECKPOINT].get(partition)
@@ -136,7 +136,8 @@ class _DirectoryReader:
         return facts
 
     def _check_orphans(self, checkpoints: dict[str, Offsets], partitions: list[TopicPartition]) -> None:
-        """A topic may be deleted between two writes of a checkpoint."""
+        """Warn of entries in the checkpoints whose partition is not here: a topic may be deleted between two writes of
+        a checkpoint."""
         for name, offsets in checkpoints.items():
             for partition in offsets:
                 if partition not in partitions:
@@ -144,14 +145,15 @@ class _DirectoryReader:
                     self._facts.findings.append(warning(path, f"{partition} is not in this directory"))
 
     def _check_topic_ids(self, partitions: dict[str, PartitionDirectory]) -> None:
-        """All partitions of a topic have its id; those of an earlier topic of that name have another."""
+        """Check that all partitions of a topic have one topic id; those of an earlier topic of that name have
+        another."""
         ids: dict[str, tuple[Uuid, str]] = {}
         for name, found in partitions.items():
             directory = join(self._directory, name)
             try:
                 metadata = read_partition_metadata(self._fs, directory)
             except CorruptFileError:
-                continue  # the check of the log says so
+                continue  # the check of the log reports it
             if metadata is None:
                 path = join(directory, PARTITION_METADATA)
                 self._facts.findings.append(warning(path, "is missing: nothing says which topic's log this is"))

@@ -44,7 +44,7 @@ def dump_file(fs: FileSystem, path: str, options: DumpOptions) -> Iterator[Row |
 
 
 def is_log_file(name: str) -> bool:
-    """Whether `dump_file` knows what to do with a file of this name."""
+    """Tell whether `dump_file` knows what to do with a file of this name."""
     known = parse_segment_name(name) is not None or name in SMALL_FILES
     return known or name.endswith(METADATA_SNAPSHOT_SUFFIX)
 
@@ -61,5 +61,5 @@ def _dump(fs: FileSystem, path: str, options: DumpOptions) -> Iterator[Row | Fin
     elif segment:
         yield from dump_index(fs, path, segment, options.verify_index)
     else:
-        fs.stat(path)  # one that is not there is told so
+        fs.stat(path)  # raises where there is no such file, which is then what the finding says
         yield Finding(path, "no file of a log has such a name")

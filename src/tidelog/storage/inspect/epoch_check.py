@@ -18,7 +18,7 @@ class EpochCheck:
         self._entries = self._read(fs)
         self._starts = [entry.start_offset for entry in self._entries]
         self._last_epoch = NO_PARTITION_LEADER_EPOCH
-        self._told: set[int] = set()  # one finding an epoch is enough
+        self._told: set[int] = set()  # epochs that have a finding: one is enough
 
     def _read(self, fs: FileSystem) -> list[EpochEntry]:
         try:
@@ -34,7 +34,7 @@ class EpochCheck:
         return entries
 
     def pass_batch(self, header: BatchHeader) -> str | None:
-        """What is wrong with the batch itself; contradictions with the checkpoint are among the findings."""
+        """Return what is wrong with the batch itself; contradictions with the checkpoint go to `findings`."""
         epoch = header.partition_leader_epoch
         if epoch == NO_PARTITION_LEADER_EPOCH:
             return None
@@ -43,7 +43,8 @@ class EpochCheck:
         return f"leader epoch {epoch} comes after {last}" if epoch < last else None
 
     def _compare(self, offset: int, epoch: int) -> None:
-        """Nothing is known about what lies before the first entry: the log started there when it was written."""
+        """Report a batch whose epoch is not the one in the checkpoint. Nothing is known about what lies before the
+        first entry: the log started there when the checkpoint was written."""
         index = bisect_right(self._starts, offset) - 1
         if index < 0 or self._entries[index].epoch == epoch or epoch in self._told:
             return

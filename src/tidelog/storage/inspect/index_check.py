@@ -23,10 +23,12 @@ from tidelog.storage.segment.time_index import TimestampOffset
 
 
 class OffsetIndexCheck:
-    """Offsets and positions increase, and each entry names a batch: where it begins, and its last offset.
+    """The check of an offset index: offsets and positions increase, and each entry names a batch: where it begins, and
+    its last offset.
 
     A lookup reads on from the position, so an entry may claim a later offset than the batch has without harm (brokers
-    of old wrote the last offset of several batches); one that claims an earlier offset hides records."""
+    of old wrote the last offset of several batches); one that claims an earlier offset hides records.
+    """
 
     def __init__(self, fs: FileSystem, path: str, base_offset: int) -> None:
         self.path = path
@@ -35,7 +37,8 @@ class OffsetIndexCheck:
         self._next = next(self._entries, None)
 
     def _in_order(self, entries: Iterator[tuple[int, OffsetPosition]]) -> Iterator[tuple[int, OffsetPosition]]:
-        """Entries that do not fit between their neighbours are reported, and of no use for the rest."""
+        """Yield the entries in order. One that does not fit between its neighbours is reported, and left out of the
+        other checks."""
         last: OffsetPosition | None = None
         try:
             for at, entry in entries:
@@ -61,7 +64,7 @@ class OffsetIndexCheck:
             self._next = next(self._entries, None)
 
     def finish(self) -> None:
-        """There are no more batches."""
+        """Report the entries that are left when there are no more batches."""
         while self._next is not None:
             at, entry = self._next
             self._report(at, f"{_shown(entry)} points past the last batch")
@@ -80,9 +83,9 @@ def _shown(entry: OffsetPosition) -> str:
 
 
 class TimeIndexCheck:
-    """Timestamps increase, offsets do not decrease, and each entry is true: its batch has that timestamp, and no
-    earlier batch a later one. A lookup by time skips everything before the entry it finds, so that an entry which
-    claims too early a time hides records."""
+    """The check of a time index: timestamps increase, offsets do not decrease, and each entry is true: its batch has
+    that timestamp, and no earlier batch a later one. A lookup by time skips everything before the entry it finds, so
+    that an entry which claims too early a time hides records."""
 
     def __init__(self, fs: FileSystem, path: str, base_offset: int) -> None:
         self.path = path
@@ -118,8 +121,8 @@ class TimeIndexCheck:
             self._next = next(self._entries, None)
 
     def finish(self, *, sealed: bool = False) -> None:
-        """There are no more batches. A sealed segment's last entry has the latest timestamp of all: retention by time
-        asks for no more."""
+        """Report the entries that are left when there are no more batches. A sealed segment's last entry must have the
+        latest timestamp of all: retention by time looks at no other."""
         while self._next is not None:
             at, entry = self._next
             self._report(at, f"{_shown_time(entry)} is past the last batch")

@@ -42,7 +42,8 @@ def _dump_time_index(fs: FileSystem, path: str, name: SegmentName, verify: bool)
 def _check(
     fs: FileSystem, check: OffsetIndexCheck | TimeIndexCheck, name: SegmentName, verify: bool
 ) -> Iterator[Finding]:
-    """A log that is damaged itself ends the check with CorruptSegmentError: what lies behind can not be judged."""
+    """Hold the index against the log, where `verify` asks for it. A log that is damaged itself ends the check with
+    CorruptSegmentError: what lies behind the damage can not be judged."""
     if not verify:
         check.finish_without_log()
         yield from check.findings
@@ -57,8 +58,9 @@ def _check(
 
 
 def _dump_transaction_index(fs: FileSystem, path: str, name: SegmentName) -> Iterator[Row | Finding]:
-    """Its entries are in the order of their last offsets, by which a fetch looks them up. The log beside it has no more
-    to say: which transactions were aborted only a replay of all segments tells, and `verify` does that."""
+    """Yield the entries, which must be in the order of their last offsets, by which a fetch looks them up. The log
+    beside it has no more to say: which transactions were aborted only a replay of all segments tells, and `verify` does
+    that."""
     last = name.base_offset - 1
     for at, aborted in read_transaction_index(fs, path):
         yield Row("aborted transaction", aborted._asdict())

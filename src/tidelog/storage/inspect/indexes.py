@@ -25,7 +25,7 @@ class RawEntry(NamedTuple):
 
 
 def read_offset_index(fs: FileSystem, path: str, base_offset: int) -> Iterator[tuple[int, OffsetPosition]]:
-    """(position in the index, entry), up to where preallocated zeros begin."""
+    """Yield (position in the index, entry), up to where preallocated zeros begin."""
     for at, (relative, position) in _entries(fs, path, offset_index.ENTRY):
         if relative == 0 and position == 0:
             return

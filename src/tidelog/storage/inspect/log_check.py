@@ -25,7 +25,7 @@ from tidelog.storage.names import LOG_SUFFIX
 
 @dataclass(slots=True)
 class LogFacts:
-    """What the rest of the data directory says about a log; None where it says nothing."""
+    """The facts that the rest of the data directory has about a log; None where it says nothing."""
 
     path: str
     is_clean: bool = True  # the broker stopped cleanly
@@ -38,7 +38,7 @@ class LogFacts:
 
 @dataclass(slots=True)
 class Passed:
-    """So many more bytes of a log have been read."""
+    """A step of the check: `count` more bytes of the log have been read."""
 
     count: int
 
@@ -115,7 +115,8 @@ class LogCheck:
         self.summary.size_bytes += done
 
     def _judged(self, finding: Finding, offset: int) -> Finding:
-        """`offset` is where the log ends that far: recovery will look at what ends past the recovery point."""
+        """Lower the finding to a warning where the next recovery will look at it: past the recovery point of an unclean
+        stop. `offset` is where the log ends as far as it was read."""
         facts = self._facts
         if not facts.is_clean and offset >= (facts.recovery_point or 0):
             finding.severity = Severity.WARNING
@@ -127,7 +128,7 @@ class LogCheck:
             ("recovery point", facts.recovery_point, Severity.ERROR),
             ("log start offset", facts.log_start_offset, Severity.ERROR),
             ("cleaned offset", facts.cleaned_offset, Severity.ERROR),
-            # Written while the records that it counts may still wait for their sync.
+            # A running broker writes it down before the records below it are synced.
             ("high watermark", facts.high_watermark, Severity.ERROR if facts.is_clean else Severity.WARNING),
         )
         for name, offset, severity in claims:

@@ -61,7 +61,8 @@ def _orphans(directory: str, kinds: dict[int, set[str]]) -> list[Finding]:
 
 
 def left_overs(directory: str, names: list[str]) -> list[Finding]:
-    """Files that are no part of a log: on their way (one finding for all of a kind, there can be many), or nobody's."""
+    """Report the files that are no part of a log: those on their way to somewhere (one finding for all of a kind, there
+    can be many), and those that nobody knows."""
     findings = []
     for suffix in LEFT_OVERS:
         count = sum(name.endswith(suffix) for name in names)

@@ -18,11 +18,11 @@ class LogState:
         self._snapshots = snapshots
         self._producers = ProducerReplay()
         self._compacted = compacted
-        self._whole = True  # nothing was passed over, so that the replay can be believed
-        self._lost = False  # what comes next may begin anywhere
+        self._whole = True  # no batch was left out, so that the replay can be believed
+        self._lost = False  # damage was passed: the next batch may begin at any offset
 
     def begin_segment(self, base_offset: int) -> str | None:
-        """What is wrong with a segment that begins here. (One that begins too early shows in its batches.)"""
+        """Return what is wrong with a segment that begins here. (One that begins too early shows in its batches.)"""
         gap = self._gap(base_offset)
         self.next_offset = max(base_offset, self.next_offset)
         self._lost = False
@@ -34,12 +34,12 @@ class LogState:
         return f"offsets {self.next_offset} to {found - 1} are missing, as only compaction would have it"
 
     def lose_track(self) -> None:
-        """Damage hides batches: where they end, and what they would have told, is not known."""
+        """Note that damage hides batches: where they end, and what they would have told, is not known."""
         self._whole = False
         self._lost = True
 
     def problems(self, header: BatchHeader) -> Iterator[str]:
-        """Of a batch as the next one."""
+        """Yield what is wrong with a batch as the next one of the log."""
         if header.base_offset < self.next_offset:
             yield f"offset {header.base_offset} comes after {self.next_offset - 1}"
         gap = self._gap(header.base_offset)
@@ -50,19 +50,20 @@ class LogState:
             yield epoch
 
     def pass_batch(self, batch: RecordBatch) -> None:
-        """RecordError where a transaction marker makes no sense."""
+        """Take over what the batch says. Raises RecordError where a transaction marker makes no sense."""
         self._check_snapshots(batch.header.base_offset)
         self.next_offset = max(self.next_offset, batch.header.last_offset + 1)
         self._lost = False
         self._producers.pass_batch(batch)
 
     def _check_snapshots(self, until: int) -> None:
-        """Those of offsets up to `until`: what comes from there on was not known when they were taken."""
+        """Check the snapshots of offsets up to `until`: batches from there on were not known when these were taken."""
         believed = self._whole and not self._compacted
         self._snapshots.check_until(until, self._producers if believed else None)
 
     def check_transactions(self, path: str, entries: list[AbortedTxn]) -> list[Finding]:
-        """Behind the last batch of a segment. Compaction removes markers, aborted records and entries one by one."""
+        """Return what is wrong with a segment's transaction index, behind its last batch. A compacted log has no
+        findings: compaction removes markers, aborted records and entries one by one."""
         findings = self._producers.check_transaction_index(path, entries)
         return findings if self._whole and not self._compacted else []
 

@@ -60,7 +60,8 @@ class ProducerReplay:
         producer.txn_first_offset = None
 
     def _producer(self, header: BatchHeader) -> Replayed:
-        """Another epoch begins another sequence, but ends no transaction: its marker may carry the next epoch."""
+        """Return what is known of the batch's producer. Another epoch begins another sequence, but ends no transaction:
+        its marker may carry the next epoch."""
         known = self.producers.get(header.producer_id)
         if known is None or known.epoch != header.producer_epoch:
             txn_first_offset = known.txn_first_offset if known else None
@@ -71,8 +72,8 @@ class ProducerReplay:
     # Against a snapshot
 
     def contradictions(self, entries: list[ProducerEntry]) -> list[str]:
-        """Between the entries of a snapshot and the log so far. Producers that only one of them knows are none: they
-        expired, or their records are gone."""
+        """Return the contradictions between the entries of a snapshot and the log so far. A producer that only one of
+        the two knows is no contradiction: it expired, or its records are gone."""
         known = [(entry, self.producers[entry.producer_id]) for entry in entries if entry.producer_id in self.producers]
         return [reason for entry, replayed in known for reason in self._contradictions(entry, replayed)]
 
@@ -92,14 +93,15 @@ class ProducerReplay:
         return reasons
 
     def _is_gone(self, said: int, logged: int) -> bool:
-        """Whether the file speaks of records from before the log begins, of which the log has nothing to say."""
+        """Tell whether the file speaks of records from before the log begins, of which the log has nothing to say."""
         assert self.first_offset is not None
         return logged == NO_OFFSET and 0 <= said < self.first_offset
 
     # Against the transaction index of a segment
 
     def check_transaction_index(self, path: str, entries: list[AbortedTxn]) -> list[Finding]:
-        """`aborted` holds the markers of this one segment; what is there is used up."""
+        """Compare the index of a segment with the abort markers in `aborted`, which are those of this one segment and
+        are used up."""
         found = {(entry.producer_id, entry.last_offset): entry for entry in entries}
         findings = [Finding(path, reason) for key in found for reason in self._entry_problems(found[key])]
         for (producer_id, last_offset), first_offset in self.aborted.items():

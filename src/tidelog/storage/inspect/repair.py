@@ -41,8 +41,8 @@ _CHECKPOINTS: Final = (
 
 
 def truncate(fs: FileSystem, damage: Damage, quarantine: str) -> list[str]:
-    """Let the log end before the damage; returns the names that went into the quarantine, a directory that must not be
-    there yet. May be interrupted, and done again into another one."""
+    """Let the log end before the damage; return the names that went into the quarantine, a directory that must not
+    exist yet. May be interrupted, and done again into another one."""
     assert damage.can_truncate
     assert damage.segment != NOWHERE
     directory = damage.directory
@@ -63,7 +63,7 @@ def truncate(fs: FileSystem, damage: Damage, quarantine: str) -> list[str]:
 
 
 def start_over(fs: FileSystem, directory: str, partition: TopicPartition, reason: str, quarantine: str) -> list[str]:
-    """Take the whole replica out of its log directory; returns the names that went with it."""
+    """Take the whole replica out of its log directory; return the names that went with it."""
     names = fs.list_directory(directory)
     _begin(fs, quarantine, {"action": "start over", "partition": str(partition), "reason": reason})
     for name in reversed(names):  # the highest offsets first: what an interruption leaves is a log without its end
@@ -88,7 +88,7 @@ def _facts(damage: Damage) -> dict[str, object]:
 
 
 def _begin(fs: FileSystem, quarantine: str, facts: dict[str, object]) -> None:
-    """AlreadyExists rather than to mix two of them."""
+    """Make the quarantine, with its note. Raises AlreadyExists rather than to mix two repairs in one directory."""
     with suppress(AlreadyExists):
         make_directory_durably(fs, parent_of(quarantine))
     make_directory_durably(fs, quarantine)
@@ -96,8 +96,9 @@ def _begin(fs: FileSystem, quarantine: str, facts: dict[str, object]) -> None:
 
 
 def _behind(fs: FileSystem, damage: Damage) -> list[str]:
-    """What belongs to the damage, the highest offset first, so that an interruption leaves no hole: all files of later
-    segments, the indexes of the damaged one (they are built anew), and snapshots of what is no longer there."""
+    """Return the files that go with the damage, the highest offset first, so that an interruption leaves no hole: all
+    files of later segments, the indexes of the damaged one (they are built anew), and snapshots of what is no longer
+    there."""
     parsed = ((name, parse_segment_name(name)) for name in fs.list_directory(damage.directory))
     affected = [(each.base_offset, name) for name, each in parsed if each is not None and _is_behind(each, damage)]
     return [name for _, name in sorted(affected, reverse=True)]
@@ -110,7 +111,7 @@ def _is_behind(name: SegmentName, damage: Damage) -> bool:
 
 
 def _move_file(fs: FileSystem, source: str, target: str) -> None:
-    """On another disk: copied, durably, and only then removed."""
+    """Move the file; to another disk it is copied, durably, and only then removed."""
     try:
         fs.rename(source, target)
     except CrossDevice:
@@ -151,7 +152,7 @@ def _lower_checkpoints(fs: FileSystem, directory: str, limits: Mapping[TopicPart
 def _lowered(
     offsets: Iterable[tuple[TopicPartition, int]], limits: Mapping[TopicPartition, int]
 ) -> Iterable[tuple[TopicPartition, int]]:
-    """No entry where nothing is left."""
+    """Yield the offsets, lowered to their limits. A log of which nothing is left has no entry."""
     for partition, offset in offsets:
         limit = limits.get(partition, offset)
         if limit or partition not in limits:

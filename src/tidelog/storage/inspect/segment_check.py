@@ -28,7 +28,7 @@ from tidelog.storage.names import (
 
 @dataclass(slots=True)
 class SegmentPlan:
-    """What is known of a segment before it is read."""
+    """The facts about a segment before it is read."""
 
     directory: str
     base_offset: int
@@ -52,7 +52,7 @@ class SegmentCheck:
         self._is_whole = True  # no damage so far
 
     def _open_indexes(self) -> list[OffsetIndexCheck | TimeIndexCheck]:
-        """A missing index is built anew at the next start."""
+        """Return a check for each index. A missing index is only a warning: it is built anew at the next start."""
         checks: list[OffsetIndexCheck | TimeIndexCheck] = []
         for kind, check in ((INDEX_SUFFIX, OffsetIndexCheck), (TIME_INDEX_SUFFIX, TimeIndexCheck)):
             path = self._plan.path(kind)
@@ -63,7 +63,7 @@ class SegmentCheck:
         return checks
 
     def run(self) -> Iterator[int]:
-        """Yields where in the file it is, now and then."""
+        """Check the segment; yields the position in the file after each batch."""
         try:
             for found in read_batches(self._fs, self.path):
                 self._pass_batch(found)

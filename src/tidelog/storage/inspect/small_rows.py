@@ -78,7 +78,7 @@ def _dump_clean_shutdown(contents: bytes, path: str) -> Iterator[Row]:
 
 
 def _dump_quorum_state(contents: bytes, path: str) -> Iterator[Row]:
-    """Shown as it is: its fields are the quorum's business."""
+    """Show the JSON as it is: its fields are the quorum's business."""
     try:
         state = json.loads(contents)
     except ValueError as error:

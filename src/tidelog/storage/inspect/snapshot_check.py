@@ -18,7 +18,7 @@ class SnapshotCheck:
         self._offsets = sorted(offsets, reverse=True)  # the next one last
 
     def check_until(self, offset: int, replay: ProducerReplay | None) -> None:
-        """The snapshots up to this offset; without a replay only whether they can be read."""
+        """Check the snapshots up to this offset; without a replay only whether they can be read."""
         while self._offsets and self._offsets[-1] <= offset:
             self._check(self._offsets.pop(), replay)
 

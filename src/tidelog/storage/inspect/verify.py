@@ -55,24 +55,25 @@ def verify_directory(
     for log, size in zip(facts.logs, sizes, strict=True):
         yield Progress(log.path, done, total)
         yield from _with_progress(_verify_log(fs, log, options), Progress(log.path, done, total))
-        done += size  # whatever of it could not be read
+        done += size  # all of it, even where some could not be read
         yield Progress(log.path, done, total)
 
 
 def running_broker(fs: FileSystem, directory: str) -> Finding | None:
-    """Whether a broker has the log directory, or the one in which this partition's lies."""
+    """Return a finding where a broker holds the lock of the directory, or of the log directory that this partition is
+    in."""
     for path in (join(directory, LOCK), join(parent_of(directory), LOCK)):
         try:
             owner = fs.lock_owner(path)
         except StorageFault:
-            continue  # nothing above it, or nothing to be read: then nothing is known
+            continue  # there is no directory above, or it can not be read: then nothing is known
         if owner is not None:
             return Finding(path, f"held by {owner}: a broker is running here, and changes the files meanwhile")
     return None
 
 
 def _with_progress(items: Iterator[Item], progress: Progress) -> Iterator[Finding | LogSummary | Progress]:
-    """Bytes that are passed become progress, but not after every small batch."""
+    """Turn the bytes that were read into Progress, but not after every small batch."""
     unsaid = 0
     for item in items:
         if not isinstance(item, Passed):
@@ -105,11 +106,11 @@ def _size_bytes(fs: FileSystem, directory: str) -> int:
         names = [name for name in fs.list_directory(directory) if name.endswith(LOG_SUFFIX)]
         return sum(fs.stat(join(directory, name)).size for name in names)
     except StorageFault:
-        return 0  # the check itself will run into it, and say so
+        return 0  # the check itself will meet the same fault, and report it
 
 
 def _verify_log(fs: FileSystem, log: LogFacts, options: VerifyOptions) -> Iterator[Item]:
-    """A fault of the disk ends the check of this log; the others go on."""
+    """Check one log. A fault of the disk ends the check of this log; the others go on."""
     try:
         yield from LogCheck(fs, log, check_records=options.check_records).run()
     except StorageFault as fault:

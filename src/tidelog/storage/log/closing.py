@@ -26,7 +26,8 @@ class ClosingProgress:
 def closing(directory: LogDirectory, begin_flush: Callable[[Log], None], progress: ClosingProgress) -> Steps:
     """Begin the last flush of every log of the directory. Nothing may be appended from here on.
 
-    The names of new logs are in the log directory, which is synced once for all of them: no log is made any more."""
+    The names of new logs are in the log directory, which is synced once for all of them: no log is made any more.
+    """
     last: Log | None = None
     logs = [*directory.logs.values(), *directory.futures.values()]
     if any(directory.path in log.flush.unsynced_names and not log.is_untouched for log in logs):
@@ -47,7 +48,8 @@ def closing(directory: LogDirectory, begin_flush: Callable[[Log], None], progres
 
 
 def _next_sync(begun: Begun) -> Steps:
-    """Wait until a flush has come a step further. It hears of what has completed after the operations do."""
+    """Wait until a flush has come a step further. The flush hears of a completion after the operations do, hence the
+    yield."""
     yield list(begun.tickets)
     yield GIVE_WAY
 

@@ -30,7 +30,7 @@ from tidelog.storage.log.loader import LogContext, create_log, first_files, give
 from tidelog.storage.log.log import Log
 from tidelog.storage.names import partition_directory
 
-# What a new log takes at least: a block of a usual size. Its making says what it takes in truth.
+# What a new log takes at least: a block of a usual size. Whether there is room for more shows when the log is made.
 NEW_LOG_BYTES: Final = 4_096
 # Enough for the helpers to have something to do until the loop comes by, and no more than a turn can take in.
 UNDER_WAY_MAX: Final = 32
@@ -41,7 +41,7 @@ Making = Generator[Sequence[Ticket] | Operation, None, Outcome]
 
 @dataclass(slots=True)
 class Creation:
-    """Logs that are being made. `outcomes` fills up until the operation is done."""
+    """A number of logs that are being made. `outcomes` fills up until the operation is done."""
 
     outcomes: dict[TopicPartition, Outcome] = field(default_factory=dict)
     operation: Operation | None = None
@@ -52,20 +52,20 @@ class Creation:
         return self.operation is not None and self.operation.is_done
 
     def extend(self, wanted: Mapping[TopicPartition, Uuid]) -> None:
-        """Make these as well, behind the others."""
+        """Make these logs as well, behind the others."""
         assert not self.is_done
         self.queue.update(wanted)
 
 
 @dataclass(slots=True)
 class CreationHooks:
-    """What a creation asks of those around it."""
+    """The functions by which a creation acts on the logs around it."""
 
     begin: Callable[[str | None, Steps], Operation]
     find: Callable[[TopicPartition], Outcome]
     home_of: Callable[[TopicPartition], LogDirectory | None]  # where a new log goes
-    report: Callable[[str, StorageFault], None]  # under this log directory
-    shortages: list[str]  # what could not be done for want of something, in words
+    report: Callable[[str, StorageFault], None]  # a fault under the log directory with this path
+    shortages: list[str]  # what could not be done for want of room or descriptors, in words
 
 
 class LogCreations:
@@ -98,7 +98,7 @@ class LogCreations:
         return self._create_in(directory, partition, topic_id, now_ms)
 
     def _known(self, partition: TopicPartition, topic_id: Uuid) -> Outcome | None:
-        """The log that is there, or why there can be none; None: it has to be made."""
+        """Return the log that is there, or why there can be none; None where it has to be made."""
         found = self._hooks.find(partition)
         if isinstance(found, Log) and found.topic_id is None:
             return self._with_topic_id(found, topic_id)
@@ -121,7 +121,9 @@ class LogCreations:
                 return ErrorCode.KAFKA_STORAGE_ERROR
             log = create_log(self._context, path, partition, topic_id, self._config_of(partition.topic), now_ms)
         except AlreadyExists as error:
-            self._hooks.shortages.append(str(error))  # one that is being deleted without another name, say
+            self._hooks.shortages.append(
+                str(error)
+            )  # say, a deleted log that could not be renamed and is being removed
             return ErrorCode.KAFKA_STORAGE_ERROR
         except StorageFault as fault:
             self._hooks.report(directory.path, fault)
@@ -200,8 +202,8 @@ class LogCreations:
     def _home_with_free_name(
         self, partition: TopicPartition
     ) -> Generator[Sequence[Ticket] | Operation, None, LogDirectory | None]:
-        """Where the log is to be made, once it can be; None: nowhere. When this returns, nothing has happened since it
-        was found out."""
+        """Wait until the log can be made, and return the directory for it; None where there is none. Nothing else has
+        happened between the last check and the return."""
         is_forgotten = False
         while True:
             yield from self._wait_for_name(partition)
@@ -218,7 +220,7 @@ class LogCreations:
     # Waiting
 
     def _wait_for_name(self, partition: TopicPartition) -> Steps:
-        """Until no deleted log can come back under this name, and no helper makes one."""
+        """Wait until no deleted log can come back under this name, and no helper makes a log of this name."""
         while True:
             leaving, ticket = self._leaving(partition), self._ticket_of(partition)
             if leaving is not None:
@@ -229,7 +231,7 @@ class LogCreations:
                 return
 
     def _wait_for(self, ticket: Ticket) -> Steps:
-        with suppress(StorageFault):  # that of whoever has begun it
+        with suppress(StorageFault):  # whoever has begun it handles the fault
             yield [ticket]
 
     def _leaving(self, partition: TopicPartition) -> Operation | None:

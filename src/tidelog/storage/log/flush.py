@@ -37,9 +37,9 @@ class Begun:
     until: int  # the recovery point, once all of it is durable
     indexes_until: int
     tickets: dict[Ticket, None] = field(default_factory=dict)
-    epochs: Ticket | None = None  # of these, the one of the epochs
+    epochs: Ticket | None = None  # which of `tickets` writes the epochs
     epoch_entries: list[EpochEntry] = field(default_factory=list)
-    took_ns: int = 0  # of the tickets that are done
+    took_ns: int = 0  # how long the tickets that are done took, added up
     is_whole: bool = True  # nothing was left out for want of descriptors
 
 
@@ -61,15 +61,15 @@ class Flush:
 
     def __init__(self, recovery_point: int, indexes_durable_to: int, queue: FlushQueue | None = None) -> None:
         self.recovery_point = recovery_point
-        self.indexes_durable_to = indexes_durable_to  # of segments that begin below it; a segment's base offset
-        self.indexes_lack_room = False  # of a sealed segment: they are in memory alone
+        self.indexes_durable_to = indexes_durable_to  # the indexes of segments that begin below it are durable
+        self.indexes_lack_room = False  # there was no room for those of a sealed segment: they are in memory alone
         self.queue = FlushQueue() if queue is None else queue
         self.unsynced_names: dict[str, None] = {}  # directories in which names were made
         self.unsynced_files: dict[str, None] = {}  # names of small files beside the segments
         self.unflushed_since_ms: int | None = None
         self.is_new = False  # not even the name of the first segment is durable: see `GroupCommit._next_run`
         self.is_asked_for = False  # by a roll: a sealed segment is synced soon, whatever the policy
-        self.is_held_up = False  # there was no room for the epochs: not again at once
+        self.is_held_up = False  # there was no room for the epochs: the next flush has to wait
         self.retry_ms: int | None = None
         self.begun: Begun | None = None
 
@@ -93,7 +93,7 @@ class Flush:
             self.queue.note(log, now_ms + log.config.flush_ms)
 
     def ask(self, log: "Log") -> None:
-        """With the next turn that has time for it, whatever the policy."""
+        """Have the log flushed with the next turn that has time for it, whatever the policy."""
         self.is_asked_for = True
         self.queue.ask(log)
 
@@ -107,7 +107,7 @@ class Flush:
         return self.is_asked_for or unflushed >= log.config.flush_messages or self._is_old(log.config.flush_ms, now_ms)
 
     def _is_over(self, log: "Log", now_ms: int) -> bool:
-        """Whether the pause after a flush that found no room for the epochs is over."""
+        """Tell whether the pause after a flush that found no room for the epochs is over."""
         if self.retry_ms is None:
             self.retry_ms = now_ms + RETRY_MS
             self.queue.note(log, self.retry_ms)
@@ -117,12 +117,14 @@ class Flush:
         return True
 
     def _is_old(self, flush_ms: int, now_ms: int) -> bool:
-        """A clock that was set back says nothing about the age of what is unflushed: take it for old."""
+        """Tell whether something has been unflushed for `flush_ms`. It also counts as old after the clock was set back,
+        which says nothing about its age."""
         since = self.unflushed_since_ms
         return since is not None and not since <= now_ms < since + flush_ms
 
     def begin(self, log: "Log") -> Iterable[Ticket]:
-        """Everything that is written by now; a StorageFault when it can not even begin."""
+        """Begin to sync everything that is written by now; return the tickets to wait for. Raises a StorageFault when
+        it can not even begin."""
         assert self.begun is None, "a flush is under way"
         assert not log.is_unsettled, "what is being cut may not count as durable"
         begun = Begun(log.log_end_offset, log.segments.active.base_offset)
@@ -143,7 +145,8 @@ class Flush:
         return tickets
 
     def _begin_all(self, log: "Log", begun: Begun, tickets: list[Ticket]) -> None:
-        """Into `tickets` one by one: what a shortage interrupts has begun all the same."""
+        """Begin every sync, and add each to `tickets` at once: where a shortage interrupts this, those were begun all
+        the same."""
         segments = list(self._unsynced(log))
         for segment in segments:
             segment.begin_flush(tickets)
@@ -160,7 +163,8 @@ class Flush:
             tickets.append(begun.epochs)
 
     def _indexes_until(self, segments: Iterable[Segment], limit: int) -> int:
-        """How far the indexes are durable after this flush: not past a segment for whose indexes there was no room."""
+        """The offset up to which the indexes are durable after this flush: not past a segment for whose indexes there
+        was no room."""
         lacking = [segment.base_offset for segment in segments if segment.lacks_indexes]
         self.indexes_lack_room = bool(lacking)
         return min([limit, *lacking])
@@ -176,7 +180,8 @@ class Flush:
         return log.segments.from_offset(min(self.recovery_point, self.indexes_durable_to))
 
     def complete(self, log: "Log", completion: Completion) -> StorageFault | None:
-        """One ticket of the flush under way. Whoever gets a fault back takes the log directory offline."""
+        """Take the completion of one ticket of the flush under way. Whoever gets a fault back takes the log directory
+        offline."""
         if self.begun is None or completion.ticket not in self.begun.tickets:
             return None
         begun = self.begun
@@ -185,7 +190,7 @@ class Flush:
         if completion.fault is not None:
             if completion.ticket != begun.epochs or not isinstance(completion.fault, DiskFull | TooManyOpenFiles):
                 return completion.fault
-            # No room for the epochs, which is no failed sync: the next flush writes them anew. Until then the recovery
+            # Want of room for the epochs is no failed sync: the next flush writes them anew. Until then the recovery
             # point may not pass the first of them that is not in the file.
             log.epochs.is_dirty = True
             self.is_held_up = isinstance(completion.fault, DiskFull)  # a descriptor is waited for by the helper
@@ -205,8 +210,8 @@ class Flush:
         self.indexes_durable_to = max(self.indexes_durable_to, begun.indexes_until)
 
     def now(self, log: "Log") -> None:
-        """The same at once, for closing: the active segment is sealed by then. None may be under way, whose epochs
-        would be written beside ours."""
+        """Flush and wait for the disk, to close the log: the active segment is sealed by then. No flush may be under
+        way, because it would write the epochs at the same time."""
         assert self.begun is None
         segments = list(self._unsynced(log))
         for segment in segments:
@@ -221,12 +226,12 @@ class Flush:
         self._finish(Begun(log.log_end_offset, self._indexes_until(segments, log.log_end_offset)))
 
     def begin_at(self, offset: int) -> None:
-        """The log is empty, durably, and begins here."""
+        """Note that the log is empty, durably, and begins here."""
         self.recovery_point = self.indexes_durable_to = offset
 
     def truncate(self, offset: int, base_offset: int) -> None:
-        """The log was cut at `offset`, in the segment that begins at `base_offset`. What a flush under way has begun
-        with is gone from there on; what comes in its place is not covered by it."""
+        """Note that the log was cut at `offset`, in the segment that begins at `base_offset`. A flush under way does
+        not cover what comes in place of the records that are gone."""
         self.recovery_point = min(self.recovery_point, offset)
         self.indexes_durable_to = min(self.indexes_durable_to, base_offset)
         if self.begun is not None:

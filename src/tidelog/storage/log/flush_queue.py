@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tidelog.storage.log.log import Log
 
-# A topic without `flush.ms` has Kafka's default, the largest number: no need to remember it for when that comes.
+# A topic without `flush.ms` has Kafka's default, the largest number: logs that are due this late are not remembered.
 FAR_AWAY_MS: Final = 1 << 53
 
 
@@ -30,7 +30,7 @@ class FlushQueue:
         self._asked[log] = None
 
     def pause(self, log: "Log") -> None:
-        """It is due, but has to wait until it `may_sync`."""
+        """Let a log that is due wait until there is a descriptor for its syncs (`may_sync`)."""
         self._paused[log] = None
 
     def note(self, log: "Log", due_ms: int) -> None:
@@ -40,14 +40,14 @@ class FlushQueue:
 
     @property
     def due_ms(self) -> int | None:
-        """When `due` has something next; 0: it has."""
+        """The time at which `due` has a log next; 0 where it has one now."""
         if self._asked or (self._paused and self.may_sync()):
             return 0
         return self._timed[0][0] if self._timed else None
 
     def due(self, now_ms: int) -> Iterator["Log"]:
-        """Taken out one by one, so that whoever stops in between finds the rest the next time. A clock that was set
-        back says nothing about the age of what waits: all of it is due."""
+        """Yield the logs that are due. They are taken out one by one, so that a caller that stops in between finds the
+        rest the next time. After the clock was set back all that wait are due: it says nothing about their age."""
         if now_ms < self._last_ms:
             self._asked.update(dict.fromkeys(log for _, _, log in self._timed))
             self._timed = []

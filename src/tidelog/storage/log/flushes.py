@@ -15,13 +15,13 @@ class Flushes:
 
     def __init__(self) -> None:
         self._by_ticket: dict[Ticket, Log] = {}
-        self.durations_ns: list[int] = []  # of those that are done, not told to anybody yet
+        self.durations_ns: list[int] = []  # of the flushes that are done and were not reported yet
 
     def __len__(self) -> int:
         return len(self._by_ticket)
 
     def begin_if_due(self, log: Log, now_ms: int) -> None:
-        """StorageFault when it can not even begin."""
+        """Begin the flush of a log that is due. Raises StorageFault when it can not even begin."""
         if log.flush.is_due(log, now_ms):
             self.begin(log)
 
@@ -29,7 +29,8 @@ class Flushes:
         self._by_ticket.update(dict.fromkeys(log.flush.begin(log), log))
 
     def complete(self, completion: Completion) -> tuple[Log, StorageFault | None] | None:
-        """Whose flush has come a step further, or failed; None: it was none of ours."""
+        """Return the log whose flush has come a step further, and its fault if it failed; None where the ticket is not
+        of a flush."""
         log = self._by_ticket.pop(completion.ticket, None)
         if log is None:
             return None
@@ -40,11 +41,11 @@ class Flushes:
         return log, fault
 
     def forget(self, logs: Iterable[Log]) -> None:
-        """They are deleted, or offline: nobody waits for theirs any more."""
+        """Forget the flushes of logs that are deleted or offline: nobody waits for them any more."""
         gone = dict.fromkeys(logs)
         self._by_ticket = {ticket: log for ticket, log in self._by_ticket.items() if log not in gone}
 
     def take_times_ns(self) -> list[int]:
-        """How long the flushes took that were completed since the last call: the syncs of each log, added up."""
+        """Return how long each flush took that was completed since the last call: the syncs of the log, added up."""
         taken, self.durations_ns = self.durations_ns, []
         return taken

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 @dataclass(init=False, slots=True)
 class Append:
-    """One request's append. `code` is None while it is staged; NONE says that it is written, which is not yet that it
-    may be acknowledged (`Log.acknowledgeable_offset`)."""
+    """The append of one request. `code` is None while it is staged; NONE says that it is written, which is not yet that
+    it may be acknowledged (`Log.acknowledgeable_offset`)."""
 
     first_offset: int
     last_offset: int
@@ -57,14 +57,14 @@ class Append:
 
 
 class Run:
-    """What one write puts into one segment."""
+    """The batches that one write puts into one segment."""
 
     __slots__ = ("base_offset", "batches", "pieces", "producers", "rolls", "room", "segment", "size_bytes")
 
     def __init__(self, producers: ProducerAppend, base_offset: int, room: Room, rolls: bool) -> None:
         self.producers = producers
         self.base_offset = base_offset
-        self.room = room  # of the segment, with nothing of the run in it yet
+        self.room = room  # what the segment could take before the run began
         self.rolls = rolls  # the segment is new
         self.size_bytes = 0
         self.pieces: list[BytesLike] = []
@@ -112,8 +112,8 @@ class GroupCommit:
         return append
 
     def stage_replicated(self, checked: Validated, now_ms: int) -> Append | Refused:
-        """Batches from a leader. A fetch may hold more than a segment does, so each batch is placed by itself; what
-        goes into the same segment is one piece. They share one fate: one answer is enough."""
+        """Stage batches from a leader. A fetch may hold more than a segment does, so each batch is placed by itself;
+        what goes into the same segment is one piece. All of them are written or none, so one Append is enough."""
         view, start, position = memoryview(checked.pieces[0]), 0, 0
         into: Run | None = None
         refused: Refused | None = None
@@ -145,7 +145,7 @@ class GroupCommit:
         guard: VerificationGuard | None,
         transaction_version: int | None,
     ) -> Run | Refused | DuplicateBatch:
-        """The run that has them now; its pieces are for the caller to add."""
+        """Put the batches into a run and return it; adding the bytes to its `pieces` is left to the caller."""
         runs = self._runs
         run: Run | Refused = runs[-1] if runs else self._first_run(now_ms)
         assert isinstance(run, Run)
@@ -165,7 +165,8 @@ class GroupCommit:
         return run
 
     def _answer_again(self, duplicate: DuplicateBatch) -> Append:
-        """The offsets of the first time. Where that is a batch of this very turn, its fate is shared."""
+        """Answer a duplicate with the offsets of the first time. Where the first one is in this very turn, both share
+        one answer."""
         append = Append(duplicate.first_offset, duplicate.last_offset, duplicate.timestamp)
         if duplicate.last_offset < self._log.log_end_offset:
             append.code = ErrorCode.NONE
@@ -173,7 +174,7 @@ class GroupCommit:
             self._appends.append(append)
         return append
 
-    # Runs. One is not among them before it has something: the producers may refuse the append.
+    # Runs. A new one is added to `_runs` with its first batch: the producers may still refuse the append.
 
     def _first_run(self, now_ms: int) -> Run:
         log = self._log
@@ -182,9 +183,11 @@ class GroupCommit:
         return Run(log.producers.begin(), self.end_offset, room, rolls=False)
 
     def _next_run(self, run: Run, batches: Sequence[AppendedBatch], size_bytes: int) -> Run | Refused:
-        """These do not fit the run, so the log rolls. Unless it is new: it has one segment until the name of that is
-        durable, however large it becomes. If a power loss took the first segment and left the second, nothing would
-        tell that the log has lost its beginning."""
+        """Return the run for batches that do not fit the last one: the log rolls.
+
+        A new log does not roll: it has one segment until the name of that is durable, however large it becomes. If a
+        power loss took the first segment and left the second, nothing would tell that the log has lost its beginning.
+        """
         log = self._log
         if log.flush.is_new:
             log.flush.ask(log)
@@ -206,8 +209,9 @@ class GroupCommit:
         return Run(producers, base_offset, room, rolls=True)
 
     def _hides_loss(self, last_offset: int) -> bool:
-        """A segment that begins too far behind the one before it looks the same to recovery as one whose predecessors
-        a power loss has taken. So it is made only when all before it is durable: rare, and the sender comes again."""
+        """Tell whether a roll has to wait until all before it is durable. A segment that begins too far behind the one
+        before it looks the same to recovery as one whose predecessors a power loss has taken. This is rare, and the
+        sender comes again."""
         durable_to = self._log.flush.recovery_point
         if self._log.flush.is_new:
             return True
@@ -216,8 +220,8 @@ class GroupCommit:
     # At the end of the turn
 
     def commit(self, now_ms: int) -> StorageFault | None:
-        """Write, and settle every append of the turn. A fault that comes back has been undone, and the log goes on if
-        `survives` says so; otherwise its directory has to go offline."""
+        """Write the runs, and settle every append of the turn. A fault that is returned has been undone, and the log
+        goes on if `survives` says so; otherwise its directory has to go offline."""
         log = self._log
         try:
             for run in self._runs:
@@ -257,8 +261,8 @@ class GroupCommit:
         log.advance_end(end_offset, now_ms)
 
     def _undo(self, fault: StorageFault) -> StorageFault:
-        """Take back what was written. Where that lacks room or a descriptor it is done before anything else happens to
-        the log (`log_truncation.settle`), and only the cause counts."""
+        """Take back what was written; return the fault to report. Where taking back lacks room or a descriptor it is
+        done before anything else happens to the log (`truncation.settle`), and only the first fault counts."""
         self._log.unsettled += 1
         try:
             self._log.cut_back()
@@ -269,7 +273,7 @@ class GroupCommit:
         return fault.cause if isinstance(fault, UndoFault) and survives(fault.undo) else fault
 
     def fail(self) -> None:
-        """Nothing of the turn was, or will be, written."""
+        """Answer every append of the turn with an error: nothing of it was, or will be, written."""
         for append in self._appends:
             append.code = ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -281,7 +285,7 @@ def next_offset(log: "Log") -> int:
 
 def append_own(log: "Log", stored: bytes, batch: AppendedBatch, now_ms: int) -> Append | Refused:
     """Stage a batch that this broker has just made for `next_offset`, outside of transactions and as the topic wants
-    its batches: unlike one from outside (`Log.append_as_leader`) it has nothing to be checked or changed."""
+    its batches: unlike one from outside (`Log.append_as_leader`) it needs no check and no change."""
     assert not log.unsettled, f"{log.directory}: an append while a cut is on its way to the disk"
     group = log.staging()
     assert batch.base_offset == group.end_offset, f"{log.directory}: a batch for {batch.base_offset}"
@@ -289,6 +293,6 @@ def append_own(log: "Log", stored: bytes, batch: AppendedBatch, now_ms: int) -> 
 
 
 def survives(fault: StorageFault) -> bool:
-    """Whether a log goes on after a write that failed so and was undone. A full disk gets room again, and a process
-    its descriptors; any other fault of the device is a reason to trust it with nothing more."""
+    """Tell whether a log goes on after a write that failed with this fault and was undone. A full disk gets room again,
+    and a process its descriptors; any other fault of the device is a reason to trust it with nothing more."""
     return isinstance(fault, DiskFull | TooManyOpenFiles)

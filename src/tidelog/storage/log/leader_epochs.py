@@ -36,17 +36,18 @@ class LeaderEpochs:
         self._start_offsets: list[int] = []
         for epoch, start_offset in entries:
             self.assign(epoch, start_offset)
-        self.is_dirty = False  # what is here differs from what was read or flushed last
-        self.written = self.entries()  # in the file, as far as it is known
+        self.is_dirty = False  # the entries differ from what was read or flushed last
+        self.written = self.entries()  # the entries in the file, as far as is known
 
     @classmethod
     def load(cls, fs: FileSystem, directory: str) -> "LeaderEpochs":
-        """CorruptCheckpointError when the file is damaged. Entries that contradict later ones are dropped, as Kafka's
-        older versions could write them."""
+        """Read the epochs of a log. Raises CorruptCheckpointError when the file is damaged. Entries that contradict
+        later ones, which Kafka's older versions could write, are dropped."""
         return cls(read_epochs(fs, join(directory, LEADER_EPOCH_CHECKPOINT)))
 
     def flush(self, fs: FileSystem, directory: str) -> None:
-        """Durable when it returns. Off the loop: `begin_replace` with `encode()`, and `is_dirty = False`."""
+        """Write the file, if there is a change; durable when this returns. Off the loop: `begin_replace` with
+        `encode()`, and `is_dirty = False`."""
         if self.is_dirty:
             write_epochs(fs, join(directory, LEADER_EPOCH_CHECKPOINT), self.entries())
             self.is_dirty = False
@@ -73,7 +74,7 @@ class LeaderEpochs:
         return self._epochs[-1] if self._epochs else None
 
     def first_unwritten(self, end_offset: int) -> int:
-        """Where the first epoch begins that the file lacks; `end_offset` where it has all of them."""
+        """The offset at which the first epoch begins that the file lacks; `end_offset` where it has all of them."""
         return min((each.start_offset for each in self.entries() if each not in self.written), default=end_offset)
 
     def entry(self, epoch: int) -> EpochEntry | None:
@@ -92,15 +93,16 @@ class LeaderEpochs:
         return EpochEntry(self._epochs[index], self._start_offsets[index]) if index < len(self._epochs) else None
 
     def epoch_for_offset(self, offset: int) -> int | None:
-        """The epoch that the record at this offset was, or will be, written in; None below the first."""
+        """The epoch in which the record at this offset was, or will be, written; None below the first entry."""
         index = bisect_right(self._start_offsets, offset) - 1
         return self._epochs[index] if index >= 0 else None
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochEndOffset | None:
-        """The largest epoch not above this one, and where it ends; None when nothing is known that could say.
+        """The largest epoch not above this one, and where it ends; None where that is not known.
 
         Below the first entry the epoch itself is returned with the first start offset: its records are gone, and a
-        follower goes on from there."""
+        follower goes on from there.
+        """
         if epoch < 0 or not self._epochs or epoch > self._epochs[-1]:
             return None
         if epoch == self._epochs[-1]:
@@ -110,7 +112,8 @@ class LeaderEpochs:
         return EpochEndOffset(found, self._start_offsets[above])
 
     def entries_in_range(self, start_offset: int, end_offset: int) -> list[EpochEntry]:
-        """As if the log had this range and no more: what a segment takes with it to another tier."""
+        """Return the entries that a log of this range alone would have: what a segment takes with it to another
+        tier."""
         part = LeaderEpochs(self.entries())
         part.truncate_from_start(start_offset)
         part.truncate_from_end(end_offset)
@@ -119,8 +122,8 @@ class LeaderEpochs:
     # Changing
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """A leader of this epoch writes, or wrote, its first record here; whether that was news. Entries that it
-        contradicts are gone: they were of records that have been truncated."""
+        """Note that a leader of this epoch writes, or wrote, its first record at this offset; tell whether that was
+        new. Entries that it contradicts are dropped: they were of records that have been truncated."""
         if epoch < 0 or start_offset < 0:
             raise ValueError(f"epoch {epoch} can not begin at offset {start_offset}")
         if self._epochs and epoch == self._epochs[-1] and start_offset >= self._start_offsets[-1]:
@@ -133,12 +136,13 @@ class LeaderEpochs:
         return True
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """The log ends here now: epochs that began here or later did not."""
+        """Drop the epochs that began at or past the new end of the log."""
         if end_offset >= 0:
             self._cut(bisect_left(self._start_offsets, end_offset))
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """The log starts here now: the epoch of this offset becomes the first, and begins here."""
+        """Drop the epochs below the new start of the log: the epoch of this offset becomes the first, and begins
+        here."""
         index = bisect_right(self._start_offsets, start_offset) - 1
         if index < 0 or (index == 0 and self._start_offsets[0] == start_offset):
             return

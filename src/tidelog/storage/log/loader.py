@@ -4,7 +4,7 @@
     .cleaned, .swap          a compaction under way is completed or forgotten (`cleaner.swap`)
     an index without a log   removed
     segments                 opened; only their sizes are read after a clean stop
-    one that overflowed      split (`segment_split`)
+    one that overflowed      split (`segment.split`)
     an index that is missing or makes no sense: its segment, and all behind it, are scanned as after an unclean stop
     epochs, producers        read, or rebuilt where the file is damaged
 
@@ -66,7 +66,7 @@ from tidelog.storage.segment.split import split_overflowed
 
 @dataclass(slots=True)
 class LogContext:
-    """What the logs of a broker share."""
+    """The things that all logs of a broker share."""
 
     descriptors: Descriptors
     producer_config: ProducerStateConfig = field(default_factory=ProducerStateConfig)
@@ -82,7 +82,7 @@ class LogContext:
 
 
 class StoredOffsets(NamedTuple):
-    """What the checkpoints of a log directory say about one log."""
+    """The offsets that the checkpoints of a log directory have for one log."""
 
     recovery_point: int = 0
     log_start_offset: int = 0
@@ -107,8 +107,8 @@ def create_log(
     now_ms: int,
     start_offset: int = 0,
 ) -> Log:
-    """A new log in a new directory, or in place of what an earlier attempt has left (`half_made`); AlreadyExists where
-    there are records. Where there is no room, nothing is left of it."""
+    """Make a new log in a new directory, or in place of what an interrupted attempt has left (`half_made`). Raises
+    AlreadyExists where there are records. Where there is no room, nothing is left of it."""
     files = first_files(topic_id, start_offset)
     try:
         make_filled_directory(context.fs, directory, files)
@@ -119,7 +119,7 @@ def create_log(
 
 
 def first_files(topic_id: Uuid | None, start_offset: int = 0) -> dict[str, bytes]:
-    """What is in the directory of a new log, in the order in which it is made: the owner before the records."""
+    """Return the files of a new log, in the order in which they are made: the topic's id before the records."""
     metadata = {} if topic_id is None else {PARTITION_METADATA: encode_partition_metadata(topic_id)}
     return {**metadata, segment_name(start_offset, LOG_SUFFIX): b""}
 
@@ -133,8 +133,9 @@ def new_log(
     now_ms: int,
     start_offset: int = 0,
 ) -> Log:
-    """The log of a directory that was made with its `first_files`; nothing is read or written here. Its name is durable
-    after the first flush, like everything else in it, the topic's id included: no record counts as durable before."""
+    """Return the log of a directory that was made with its `first_files`; nothing is read or written here. Its name is
+    durable after the first flush, like everything else in it, the topic's id included: no record counts as durable
+    before."""
     log = _log(context, directory, topic_partition, config, LogSegments(), LeaderEpochs(), [], StoredOffsets())
     log.segments.add(log.create_segment(start_offset, now_ms, is_made=True))
     if topic_id is not None:
@@ -147,7 +148,8 @@ def new_log(
 
 
 def give_topic_id(log: Log, topic_id: Uuid) -> None:
-    """Before its first record: so that after the death of a process, records have an owner."""
+    """Write the topic's id, before the first record, so that the records of a process that dies belong to a known
+    topic."""
     path = join(log.directory, PARTITION_METADATA)
     try:
         write_whole(log.fs, path, encode_partition_metadata(topic_id))
@@ -158,7 +160,7 @@ def give_topic_id(log: Log, topic_id: Uuid) -> None:
 
 
 def _note_topic_id(log: Log, topic_id: Uuid) -> None:
-    """Its file was written, and not synced."""
+    """Note the topic's id, whose file was written, but not synced."""
     log.flush.unsynced_files[PARTITION_METADATA] = None
     log.flush.note_names([log.directory])
     log.topic_id = topic_id
@@ -174,12 +176,12 @@ def load_log(
     *,
     is_clean: bool,
 ) -> LoadedLog:
-    """`is_clean`: the broker stopped in order. CorruptSegmentError (or another LogError) when the log is damaged where
-    it was durable; its `.log` files are then as they were."""
+    """Load the log; with `is_clean` the broker stopped in order. Raises CorruptSegmentError (or another LogError) when
+    the log is damaged where it was durable; its `.log` files are then as they were."""
     known = (context, directory, topic_partition, config, stored, now_ms)
     try:
         return _load(*known, is_clean=is_clean, whole_to=stored.recovery_point)
-    except SegmentOverflowError:  # whole batches all the same, as the scan found
+    except SegmentOverflowError:  # the scan found whole batches that reach too far: they may be split
         return _load(*known, is_clean=is_clean, whole_to=MAX_INT64)
 
 
@@ -221,15 +223,17 @@ def _load(
 
 
 def _doubt_names(log: Log) -> None:
-    """The process that made the log may have died before a flush of it: its name, and the topic's, may be in the page
-    cache alone, and the next flush would call durable what a power loss takes away."""
+    """Have the names synced with the next flush. The process that made the log may have died before a flush of it: its
+    name, and the topic's, may be in the page cache alone, and the next flush would call durable what a power loss takes
+    away."""
     log.flush.note_names([log.directory, parent_of(log.directory)])
     if log.topic_id is not None:
         log.flush.unsynced_files[PARTITION_METADATA] = None
 
 
 def _load_topic_id(loaded: LoadedLog, stored: StoredOffsets, is_clean: bool) -> Uuid | None:
-    """None: nobody has named it yet, or a power loss took the name before anything here was durable."""
+    """Return the topic's id; None where it was never written, or a power loss took it before anything here was
+    durable."""
     log = loaded.log
     try:
         metadata = read_partition_metadata(log.fs, log.directory)
@@ -237,14 +241,14 @@ def _load_topic_id(loaded: LoadedLog, stored: StoredOffsets, is_clean: bool) -> 
         if stored.recovery_point or (is_clean and log.log_end_offset):  # a log without a record was never synced
             raise
         loaded.problems.append(f"{error}; it was never synced, and the log has no topic id")
-        log.fs.remove_file(error.path)  # or the next start, after a stop in order, would take it for damage
+        log.fs.remove_file(error.path)  # the next start, after a clean stop, would take it for damage
         log.flush.note_names([log.directory])
         return None
     return None if metadata is None else metadata.topic_id
 
 
 def _tidy(context: LogContext, directory: str) -> list[str]:
-    """Remove left-overs; returns the names that are there afterwards."""
+    """Remove left-overs; return the names that are there afterwards."""
     names = context.fs.list_directory(directory)
     parsed = [(name, parse_segment_name(name)) for name in names]
     logs = {each.base_offset for _, each in parsed if each is not None and each[1:] == (LOG_SUFFIX, NO_SUFFIX)}
@@ -286,7 +290,7 @@ def _open_segments(
 
 
 def _load_epochs(fs: FileSystem, directory: str) -> tuple[LeaderEpochs | None, list[str]]:
-    """None: damaged, to be rebuilt."""
+    """Return the epochs and the problems in words; None for epochs that are damaged and have to be rebuilt."""
     try:
         return LeaderEpochs.load(fs, directory), []
     except CorruptCheckpointError as error:
@@ -320,7 +324,7 @@ def _log(
 
 
 def _find_end(loaded: LoadedLog, names: Sequence[str], stored: StoredOffsets, now_ms: int, is_clean: bool) -> None:
-    """Where the log ends: as it says itself after a clean stop, as recovery finds it otherwise."""
+    """Find where the log ends: as it says itself after a clean stop, as recovery finds it otherwise."""
     log = loaded.log
     log.log_start_offset = max(stored.log_start_offset, log.segments.first.base_offset)
     log.snapshots.remove_strays(log.segments.base_offsets)
@@ -337,7 +341,8 @@ def _find_end(loaded: LoadedLog, names: Sequence[str], stored: StoredOffsets, no
 
 
 def _first_with_bad_index(loaded: LoadedLog, names: Sequence[str], told: list[str]) -> int | None:
-    """After a stop in order that is a problem to be `told`; a process that dies leaves one in nearly every log."""
+    """Return the base offset of the first segment with a missing or bad index, and describe it in `told`. After a clean
+    stop that is a problem; a process that dies leaves one in nearly every log."""
     present = set(names)
     for segment in loaded.log.segments:
         try:
@@ -355,14 +360,14 @@ def _first_with_bad_index(loaded: LoadedLog, names: Sequence[str], told: list[st
 
 
 def _settle(loaded: LoadedLog, stored: StoredOffsets, now_ms: int) -> None:
-    """The offsets that follow from where the log ends."""
+    """Set the offsets that follow from where the log ends."""
     log = loaded.log
     if log.log_end_offset < log.log_start_offset:
         reason = f"it ends at {log.log_end_offset}, before its start at {log.log_start_offset}: begun anew there"
         loaded.problems.append(f"{log.directory}: {reason}")
         begin_anew_at_start(log, log.log_start_offset, now_ms)
-        # As if it had been found like this, which is what a start finds that comes after one that was cut here: the
-        # topic's id may be in the page cache alone, and is synced by the flush that this asks for.
+        # The recovery point of a log that was found empty, as a start would find it that follows a crash at this point:
+        # the topic's id may be in the page cache alone, and is synced by the flush that this leads to.
         log.flush.recovery_point = min(stored.recovery_point, log.log_end_offset)
     log.epochs.truncate_from_end(log.log_end_offset)
     log.epochs.truncate_from_start(log.log_start_offset)

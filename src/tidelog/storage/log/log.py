@@ -3,8 +3,8 @@
     log start offset <= last stable offset <= high watermark <= log end offset
                         recovery point: anywhere, everything below it is on disk
 
-Appends are staged and then committed together (`log_append`), reads are bounded by one of the offsets above
-(`log_read`), old segments go by `retention`, bytes reach the disk by `flush`. Here is what all of them share: rolling,
+Appends are staged and then committed together (`group_commit`), reads are bounded by one of the offsets above
+(`reading`), old segments go by `retention`, bytes reach the disk by `flush`. Here is what all of them share: rolling,
 truncating, and the moves of the offsets.
 
 `generation` counts what makes a cleaning that is under way worthless: truncation, deleted records, a move. Whoever
@@ -94,10 +94,10 @@ class Log:
         log_start_offset: int,
         log_end_offset: int,
     ) -> None:
-        """See `log_loader`."""
+        """See `loader`, which makes every log."""
         self.directory = directory
         self.topic_partition = topic_partition
-        self.topic_id: Uuid | None = None  # not known to a log that nobody has named it to yet
+        self.topic_id: Uuid | None = None  # None: the log has no topic id on disk yet
         self.config = config
         self.rules = rules
         self.descriptors = descriptors
@@ -113,19 +113,19 @@ class Log:
         self.is_being_cleaned = False  # by a worker, whose sources retention leaves where they are
         self.swap: LogSwap | None = None  # under way: nobody else may touch the closed segments
         self.positions = ReadPositions()
-        self.on_start_moved: Callable[[], None] | None = None  # whoever hosts it wants to hear of retention, too
+        self.on_start_moved: Callable[[], None] | None = None  # called when the log start moves, by retention too
         self.truncated_to = NEVER_TRUNCATED  # the lowest end it was cut to since its copier looked (`future_log`)
         self.deleted: list[DeletedSegment] = []
         self.unsynced_snapshots: list[int] = []  # offsets of those written since the last flush
         self.is_to_be_cut_back = False  # there was no descriptor to take back what a failed commit wrote
         self.unsettled = 0  # cuts that are under way, or not durable yet
         self._group: GroupCommit | None = None
-        self._next_epoch = NO_EPOCH  # begun while something was staged
+        self._next_epoch = NO_EPOCH  # an epoch that was begun while something was staged: it begins after the commit
 
     @property
     def is_unsettled(self) -> bool:
-        """Nothing is appended, flushed or rolled while a cut is not durable: a power loss that undoes it would leave
-        old records in the middle of new ones. Reading goes on: every step of a cut leaves a whole log."""
+        """Tell whether a cut is not durable yet. Nothing is appended, flushed or rolled then: a power loss that undoes
+        the cut would leave old records amid new ones. Reading goes on: every step of a cut leaves a whole log."""
         return self.unsettled > 0
 
     @property
@@ -137,7 +137,7 @@ class Log:
         return self.segments.size_bytes
 
     def reconfigure(self, config: TopicConfig) -> None:
-        """The topic's settings have changed: for what is appended, rolled, flushed and retained from now on. The size
+        """Take over the topic's new settings, for what is appended, rolled, flushed and retained from now on. The size
         of an active segment's indexes stays what it was when they were made."""
         self.config = config
         self.rules = append_rules(config, self.rules.inflater)
@@ -159,7 +159,7 @@ class Log:
         is_inline: bool = False,
     ) -> Append | Refused:
         """Stage the batch in `buffer[start:end]`, which must stay as it is until `commit`. With `is_inline` the answer
-        may be TooHeavy: then it has to be prepared and comes back through `storage.preparation`."""
+        may be TooHeavy: then the batch has to be prepared (`append.preparation`)."""
         if self.unsettled:
             return refused_while_cut(self.directory)
         group = self.staging()
@@ -195,7 +195,7 @@ class Log:
         return group.stage_replicated(checked, now_ms)
 
     def staging(self) -> GroupCommit:
-        """The appends of this turn."""
+        """Return the appends of this turn."""
         if self._group is None:
             self._group = GroupCommit(self)
         return self._group
@@ -206,7 +206,7 @@ class Log:
 
     @property
     def is_staging(self) -> bool:
-        """Whether appends of this turn wait for `commit`."""
+        """Tell whether appends of this turn wait for `commit`."""
         return self._group is not None
 
     def commit(self, now_ms: int) -> StorageFault | None:
@@ -227,14 +227,14 @@ class Log:
 
     @property
     def acknowledgeable_offset(self) -> int:
-        """Appends below it may be answered, and a follower may ask its leader for what comes next. With
+        """The offset below which appends may be answered, and from which a follower may ask its leader for more. With
         `flush.messages=1` that is what has been synced; otherwise what has been written."""
         return self.flush.recovery_point if self.config.flush_messages == 1 else self.log_end_offset
 
-    # What a commit is made of (`log_append`)
+    # What a commit is made of (`group_commit`)
 
     def roll_files(self, base_offset: int, now_ms: int) -> None:
-        """A new active segment; an empty one that begins there already will do."""
+        """Make a new active segment, unless an empty one begins there already."""
         active = self.segments.active
         if active.size_bytes == 0 and active.base_offset == base_offset:
             return
@@ -242,26 +242,26 @@ class Log:
         try:
             self.segments.add(self.create_segment(base_offset, now_ms))
         except StorageFault:
-            active.is_sealed = False  # there is no other to append to
+            active.is_sealed = False  # it stays the active one
             raise
         self.flush.ask(self)
 
     def create_segment(self, base_offset: int, now_ms: int, is_made: bool = False) -> Segment:
-        """Its name is durable with the next flush. Until then a power loss may take it, and leave the name of a later
-        one: recovery sees the hole, which lies past the recovery point, and cuts there."""
+        """Make a segment. Its name is durable with the next flush. Until then a power loss may take it, and leave that
+        of a later one: recovery sees the hole, which lies past the recovery point, and cuts there."""
         settings = index_settings(self.config)
         segment = Segment.create(self.descriptors, self.directory, base_offset, settings, now_ms, is_made=is_made)
         segment.roll_jitter_ms = roll_jitter_ms(self.topic_partition, base_offset, self.config.segment_jitter_ms)
         return segment
 
     def assign_epoch(self, leader_epoch: int, start_offset: int) -> None:
-        """A batch of this epoch was written at this offset."""
+        """Note that a batch of this epoch was written at this offset."""
         if leader_epoch >= 0 and leader_epoch != self.epochs.latest_epoch:
             self.epochs.assign(leader_epoch, start_offset)
 
     def begin_epoch(self, leader_epoch: int) -> None:
-        """What a new leader does before its first record: its epoch begins where the log ends. What is staged is of the
-        epoch before, and lies in front of it: then the log's end is not known before the commit."""
+        """Let a new leader's epoch begin where the log ends, before its first record. Where something is staged, which
+        is of the epoch before, it begins after the commit."""
         if self._group is not None and self._group.end_offset > self.log_end_offset:
             self._next_epoch = leader_epoch
             return
@@ -273,16 +273,16 @@ class Log:
         self.flush.note_append(self, now_ms)
 
     def cut_back(self) -> None:
-        """Take back what a failed commit wrote beyond the end of the log. To be settled (`log_truncation.settle`)
-        before anything else is appended: were it to return after a power loss, it would lie where other records have
-        been acknowledged since."""
+        """Take back what a failed commit wrote beyond the end of the log. To be settled (`truncation.settle`) before
+        the next append: after a power loss it could return, and lie where other records have been acknowledged
+        since."""
         self.delete_segments(self.segments.beyond(self.log_end_offset))
         self.segments.active.truncate_to(self.log_end_offset)
 
     # Rolling, truncating, deleting
 
     def roll(self, now_ms: int) -> None:
-        """Whatever the segment's size and age, unless it is empty, or the log too new. Nothing may be staged."""
+        """Roll whatever the segment's size and age, unless it is empty, or the log too new. Nothing may be staged."""
         assert self._group is None
         assert not self.unsettled
         if self.segments.active.base_offset == self.log_end_offset:
@@ -294,19 +294,19 @@ class Log:
         snapshot_at_roll(self, self.log_end_offset)
 
     def finish_swap(self) -> None:
-        """Before anybody else changes closed segments: a swap that has begun is completed, waiting for the disk."""
+        """Complete a swap that has begun, waiting for the disk, before anybody else changes closed segments."""
         if self.swap is not None:
             self.swap.finish()
 
     def end_if_truncated_to(self, offset: int) -> int:
-        """Where a truncation really ends: a batch that begins before `offset` and reaches it goes as a whole."""
+        """The offset at which a truncation ends: a batch that begins before `offset` and reaches it goes whole."""
         if not self.segments.first.base_offset <= offset < self.log_end_offset:
             return min(offset, self.log_end_offset)
         cut = self.segments.holding(offset).locate(offset, 1)
         return offset if cut is None else min(offset, cut.base_offset)
 
     def set_end(self, end_offset: int) -> None:
-        """It was cut there."""
+        """Note that the log was cut at this offset."""
         self.log_end_offset = end_offset
         self.truncated_to = min(self.truncated_to, end_offset)
         self.log_start_offset = min(self.log_start_offset, end_offset)
@@ -315,7 +315,7 @@ class Log:
         self.flush.truncate(end_offset, self.segments.active.base_offset)
 
     def delete_segments(self, segments: Sequence[Segment]) -> int:
-        """At once, the last first, so that a crash leaves no hole. After a fault the rest can be deleted again."""
+        """Delete these, the last first, so that a crash leaves no hole. After a fault the rest can be deleted again."""
         for segment in reversed(segments):
             self.snapshots.remove(segment.base_offset)
             segment.delete()
@@ -323,15 +323,15 @@ class Log:
         return len(segments)
 
     def begin_at(self, offset: int) -> None:
-        """It is empty, and the next record gets this offset."""
+        """Note that the log is empty, and the next record gets this offset."""
         self.epochs.clear()
         self.log_start_offset = self.log_end_offset = self.high_watermark = offset
         self.truncated_to = 0
         self.flush.truncate(offset, offset)
 
     def advance_log_start(self, offset: int) -> bool:
-        """Records below `offset` are gone for readers, by retention or DeleteRecords; their segments go with the next
-        retention. Never past the high watermark; whether it moved."""
+        """Hide the records below `offset`, but never past the high watermark; tell whether the start moved. Their
+        segments go with the next retention."""
         offset = min(offset, self.high_watermark)
         if offset <= self.log_start_offset:
             return False
@@ -344,7 +344,7 @@ class Log:
         return True
 
     def delete_records(self, offset: int) -> ErrorCode:
-        """DeleteRecords: -1 is everything up to the high watermark."""
+        """Delete the records below `offset`, as DeleteRecords asks; -1 is everything up to the high watermark."""
         target = self.high_watermark if offset == -1 else offset
         if not 0 <= target <= self.high_watermark:
             return ErrorCode.OFFSET_OUT_OF_RANGE
@@ -354,24 +354,24 @@ class Log:
     # How far readers may go
 
     def update_high_watermark(self, offset: int) -> int:
-        """Between the start and the end of the log, whatever the leader says; returns what it became."""
+        """Set the high watermark, but within the log whatever the leader says; return what it became."""
         self.high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
         self.producers.advance_high_watermark(self.high_watermark)
         return self.high_watermark
 
     @property
     def last_stable_offset(self) -> int:
-        """Below it every transaction is decided, for good."""
+        """The offset below which every transaction is decided, for good."""
         unstable = self.producers.first_unstable_offset
         if unstable is None or unstable >= self.high_watermark:
             return self.high_watermark
         return max(unstable, self.log_start_offset)
 
-    # The end of it
+    # Closing
 
     def close(self, now_ms: int) -> None:
-        """Everything on disk, and the producers in a snapshot, so that the next start has nothing to scan. DiskFull
-        where there was no room for all indexes, or for a cut: the next start has to scan the records."""
+        """Bring everything to the disk, the producers in a snapshot, so that the next start has nothing to scan. Raises
+        DiskFull where there was no room for all indexes, or for a cut: the next start has to scan."""
         self.abandon()
         if self.is_untouched:
             return
@@ -389,11 +389,11 @@ class Log:
 
     @property
     def is_untouched(self) -> bool:
-        """It never had a record, and nothing of it was ever synced: whatever a power loss takes of it is made anew."""
+        """Tell whether it never had a record, nor anything synced: whatever a power loss takes of it is made anew."""
         return self.flush.is_new and not self.log_end_offset and not self.size_bytes
 
     def directory_renamed(self, directory: str) -> None:
-        """The partition's directory has another name: it is to be deleted, or has been moved."""
+        """Take over the new name of the partition's directory: it is to be deleted, or has been moved."""
         self.generation += 1
         self.directory = self.snapshots.directory = directory
         for segment in [*self.segments, *(each.segment for each in self.deleted)]:

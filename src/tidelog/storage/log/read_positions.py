@@ -11,11 +11,12 @@ from typing import Final
 
 from tidelog.storage.segment.segment import Segment
 
-REMEMBERED_MAX: Final = 16  # a log; with more readers than that, the ones that were not heard of longest look it up
+REMEMBERED_MAX: Final = 16  # a log; with more readers, those that have not asked for longest look in the index again
 
 
 class BatchPosition:
-    """A place in a segment at which a batch starts, or will. `size_bytes` is 0 where only the place is known."""
+    """The position in a segment at which a batch starts, or will start. `size_bytes` is 0 where nothing else is known
+    of it."""
 
     __slots__ = ("base_offset", "last_offset", "position", "segment", "size_bytes", "version")
 
@@ -35,10 +36,10 @@ class ReadPositions:
     __slots__ = ("_by_offset",)
 
     def __init__(self) -> None:
-        self._by_offset: dict[int, BatchPosition] = {}  # the latest last
+        self._by_offset: dict[int, BatchPosition] = {}  # in the order in which they were noted, the latest last
 
     def find(self, offset: int, segment: Segment) -> BatchPosition | None:
-        """The place that a reader at `offset` begins at, if it is known and in this segment."""
+        """Return the position at which a reader at `offset` begins, if it is known and in this segment."""
         found = self._by_offset.get(offset)
         return found if found is not None and found.is_of(segment) else None
 

@@ -19,7 +19,7 @@ from tidelog.storage.segment.segment import Segment
 from tidelog.storage.segment.time_search import Search, finish, warm
 from tidelog.storage.segment.transaction_index import AbortedTxn
 
-# The timestamps of ListOffsets that are questions of their own.
+# The timestamps of ListOffsets with a meaning of their own.
 LATEST_TIMESTAMP: Final = -1
 EARLIEST_TIMESTAMP: Final = -2
 MAX_TIMESTAMP: Final = -3
@@ -31,7 +31,7 @@ PLENTY: Final = MAX_INT32
 
 
 class FetchIsolation(Enum):
-    """How far a reader may go."""
+    """The bound up to which a reader may go."""
 
     LOG_END = "log end"  # followers
     HIGH_WATERMARK = "high watermark"  # consumers
@@ -40,7 +40,8 @@ class FetchIsolation(Enum):
 
 @dataclass(slots=True)
 class LogRead:
-    """`segment` is None where there is nothing to send: at the end of what may be read, or with an error."""
+    """The answer to a read. `segment` is None where there is nothing to send: at the end of what may be read, or with
+    an error."""
 
     code: ErrorCode = ErrorCode.NONE
     segment: Segment | None = None
@@ -53,26 +54,26 @@ class LogRead:
 
     @property
     def may_pin(self) -> bool:
-        """Whether it may be sent as a range: not where too many files are pinned by ranges as it is."""
+        """Tell whether the answer may be sent as a range: not where too many files are pinned by ranges already."""
         return self.segment is None or self.segment.log.may_pin
 
     def cached_range(self) -> FileRange | None:
-        """To be sent; pins the file until it is released. None where sending it would probably wait for the disk.
-        Only of a read that has something, and may be pinned."""
+        """Return the range to send, which pins the file until it is released; None where sending it would probably wait
+        for the disk. Call this only for an answer that has bytes, and may be pinned."""
         assert self.segment is not None
         return self.segment.log.cached_range(self.position, self.size_bytes)
 
     def file_range(self) -> FileRange:
-        """The same, whether it would wait or not."""
+        """Return the range to send, even where sending it would wait for the disk."""
         assert self.segment is not None
         return self.segment.file_range(self.position, self.size_bytes)
 
     def is_cached(self) -> bool:
-        """Whether reading it would probably not wait for the disk."""
+        """Tell whether reading the answer would probably not wait for the disk."""
         return self.segment is None or self.segment.log.is_cached(self.position, self.size_bytes)
 
     def begin_warm(self) -> Ticket:
-        """Bring it into the page cache, off the loop. Only of a read that has something."""
+        """Bring the answer, which must have bytes, into the page cache, off the loop."""
         assert self.segment is not None
         return self.segment.log.begin_warm(self.position, self.size_bytes)
 
@@ -108,8 +109,8 @@ def read(
     min_one_batch: bool = True,
     may_wait: bool = True,
 ) -> LogRead:
-    """The batches from the one that holds `offset` on, of one segment. Unless it `may_wait` for the disk, ColdRead
-    where an index or a header is not in the page cache."""
+    """Return the batches of one segment, from the one that holds `offset` on. Unless it `may_wait` for the disk, raises
+    ColdRead where an index or a header is not in the page cache."""
     if not log.log_start_offset <= offset <= log.log_end_offset:
         return LogRead(ErrorCode.OFFSET_OUT_OF_RANGE)
     bound = upper_bound(log, isolation)
@@ -139,7 +140,7 @@ def _read(log: Log, offset: int, bound: int, max_bytes: int, isolation: FetchIso
 
 
 def _start(log: Log, segment: Segment, offset: int) -> BatchPosition | None:
-    """Where a reader at `offset` begins; None where the segment ends before that."""
+    """Return the position at which a reader at `offset` begins; None where the segment ends before that."""
     known = log.positions.find(offset, segment)
     if known is not None:
         return known if known.position < segment.size_bytes else None
@@ -152,8 +153,8 @@ def _start(log: Log, segment: Segment, offset: int) -> BatchPosition | None:
 
 
 def _end_of_readable(log: Log, index: int, bound: int) -> int:
-    """The position at which reading has to stop in this segment. The bound lies between batches, as high watermark and
-    last stable offset are ends and beginnings of batches."""
+    """The position at which reading has to stop in this segment. The bound lies between batches, because high watermark
+    and last stable offset are ends and beginnings of batches."""
     segment = log.segments[index]
     if bound >= log.segments.end_of(index, log.log_end_offset):
         return segment.size_bytes
@@ -162,7 +163,8 @@ def _end_of_readable(log: Log, index: int, bound: int) -> int:
 
 
 def _extent(log: Log, index: int, start: BatchPosition, bound: int, max_bytes: int, min_one_batch: bool) -> LogRead:
-    """As many whole batches from `start` on as fit, and where the next one lies, for when its reader comes back."""
+    """Return as many whole batches from `start` on as fit, and note where the next one lies, for when its reader comes
+    back."""
     segment, position = start.segment, start.position
     end, limit = _end_of_readable(log, index, bound), position + max_bytes
     if position >= end:
@@ -189,8 +191,8 @@ def _extent(log: Log, index: int, start: BatchPosition, bound: int, max_bytes: i
 
 
 def _first_over(segment: Segment, position: int, limit: int, size_before: int) -> Frame | None:
-    """The first batch from `position` on that does not fit. Where batches are large it is the very next one, which its
-    header tells without the index."""
+    """Return the first batch from `position` on that does not fit. Where batches are large it is the very next one,
+    which its header tells without the index."""
     if limit - position <= size_before:
         frame = segment.frame_at(position)
         if frame.position + frame.size > limit:
@@ -199,8 +201,9 @@ def _first_over(segment: Segment, position: int, limit: int, size_before: int) -
 
 
 def readable_bytes(log: Log, offset: int, isolation: FetchIsolation) -> int:
-    """How many bytes a reader at `offset`, which is in range, could be sent; `PLENTY` where they go on in another
-    segment: such a reader is behind, and not kept waiting for more. ColdRead where only the disk knows."""
+    """The number of bytes that a reader at `offset`, which is in range, could be sent; `PLENTY` where they go on in
+    another segment: such a reader is behind, and not kept waiting for more. Raises ColdRead where only the disk
+    knows."""
     bound = upper_bound(log, isolation)
     if offset >= bound:
         return 0
@@ -229,13 +232,13 @@ def _aborted(log: Log, offset: int, bound: int, index: int) -> list[AbortedTxn]:
 
 
 def offset_for_time(log: Log, timestamp: int) -> OffsetAtTime:
-    """The first record that is not before `timestamp`, or the answer to one of the special ones; waits for the disk."""
+    """Return the first record that is not before `timestamp`, or the answer to a special one; waits for the disk."""
     return finish(search_offset(log, timestamp))
 
 
 def search_offset(log: Log, timestamp: int) -> Search[OffsetAtTime]:
-    """The same in steps. What lies beyond the caller's bound (high watermark, last stable offset) is for it to turn
-    down, and `LATEST_TIMESTAMP` to lower."""
+    """Do what `offset_for_time` does, in steps. The caller has to turn down an answer beyond its bound (high watermark,
+    last stable offset), and to lower that for `LATEST_TIMESTAMP`."""
     known = known_offset(log, timestamp)
     if known is not None:
         return known
@@ -245,7 +248,7 @@ def search_offset(log: Log, timestamp: int) -> Search[OffsetAtTime]:
 
 
 def known_offset(log: Log, timestamp: int) -> OffsetAtTime | None:
-    """The answer where nothing has to be looked for."""
+    """Return the answer for the timestamps where nothing has to be searched; None for others."""
     match timestamp:
         case _ if timestamp == LATEST_TIMESTAMP:
             return OffsetAtTime(NO_TIMESTAMP, log.log_end_offset, _epoch(log.epochs.latest_epoch))
@@ -275,8 +278,8 @@ def _first_at(log: Log, timestamp: int) -> Search[OffsetAtTime]:
 
 
 def _latest_time(log: Log) -> Search[OffsetAtTime]:
-    """The record with the largest timestamp, the first one of several; of those that can be read. (Kafka may name one
-    below the log start, which a fetch would find out of range.)"""
+    """Return the record with the largest timestamp, the first one of several, among those that can be read. (Kafka may
+    name one below the log start, which a fetch would find out of range.)"""
     start, latest = log.log_start_offset, NO_TIMESTAMP
     for segment in log.segments.from_offset(start):
         if segment.base_offset < start:

@@ -26,7 +26,7 @@ _LAST_OFFSET_DELTA_END: Final = 27  # of a batch header
 
 
 class Truncation(NamedTuple):
-    """What recovery cut off a log: from which file and offset on, how much, and why."""
+    """The cut that recovery made in a log: from which file and offset on, how much, and why."""
 
     path: str
     offset: int
@@ -35,13 +35,16 @@ class Truncation(NamedTuple):
 
 
 class _StaleSegment(Exception):
-    """A segment of records that had been truncated, whose name came back with the power loss."""
+    """The error for a segment of records that had been truncated, whose name came back with the power loss."""
 
 
 def recover(log: Log, scan_from: int, now_ms: int, problems: list[str] | None = None) -> list[Truncation]:
-    """`log` has all its segments; it is made to end where the first one to scan begins, and grows as they prove good.
-    `scan_from` is the recovery point, or lower where an index has to be rebuilt. What else is found, and dealt with, is
-    told in `problems`."""
+    """Scan the segments from `scan_from` on and cut the log at the first damage; return the cuts.
+
+    `log` has all its segments; it is made to end where the first one to scan begins, and grows as they prove good.
+    `scan_from` is the recovery point, or lower where an index has to be rebuilt. What else is found, and dealt with,
+    goes to `problems`.
+    """
     problems = [] if problems is None else problems
     recovery_point = log.flush.recovery_point
     truncations: list[Truncation] = []
@@ -90,13 +93,14 @@ def _recover_segment(
 
 
 def _is_hole(log: Log, segment: Segment) -> bool:
-    """Whether records are missing in front of the segment. One begins where the one before it ended, unless its own
-    records were too far away from there; then all before it was durable when it was made (`log_append`). Below the
-    log start nothing can be missed: retention was deleting there, and a power loss brings some of the names back."""
+    """Tell whether records are missing in front of the segment. A segment begins where the one before it ended, unless
+    its own records were too far away from there; then all before it was durable when it was made
+    (`GroupCommit._hides_loss`). Below the log start nothing can be missed: retention was deleting there, and a power
+    loss brings some of the names back."""
     if segment.base_offset <= max(log.log_start_offset, log.log_end_offset):
         return False
     if log.config.compacts and segment.base_offset <= log.flush.recovery_point:
-        return False  # compaction may take the end of a segment; what was durable is scanned for its index alone
+        return False  # compaction may take the end of a segment; below the recovery point only indexes are rebuilt
     header = segment.read(0, _LAST_OFFSET_DELTA_END)
     if len(header) < _LAST_OFFSET_DELTA_END:
         return True
@@ -105,7 +109,7 @@ def _is_hole(log: Log, segment: Segment) -> bool:
 
 
 def _take_over(log: Log, segment: Segment, chunk: ScannedChunk, problems: list[str]) -> None:
-    """What the batches of one chunk say beyond their own segment."""
+    """Take over what the batches of one chunk say about epochs, producers and aborted transactions."""
     batches = chunk.batches
     if log.epochs.latest_epoch is not None and 0 <= batches.leader_epochs[0] < log.epochs.latest_epoch:
         raise _StaleSegment(f"leader epoch {batches.leader_epochs[0]} after {log.epochs.latest_epoch}")
@@ -126,7 +130,7 @@ def _drop(log: Log, segments: list[Segment], reason: str) -> list[Truncation]:
 
 
 def _sync_cut(log: Log, now_ms: int) -> None:
-    """Before anything is appended: what was cut must not come back behind it."""
+    """Make the cut durable before anything is appended: what was cut must not come back behind new records."""
     if not len(log.segments):
         log.segments.add(log.create_segment(log.log_end_offset, now_ms))
     log.snapshots.remove_out_of_range(log.log_start_offset, log.log_end_offset)

@@ -25,7 +25,7 @@ from tidelog.storage.segment.segment import Segment
 
 
 def apply_retention(log: Log, now_ms: int) -> bool:
-    """Let the log start behind what its topic no longer keeps; whether anything was due."""
+    """Let the log start behind what its topic no longer keeps; return whether anything was due."""
     if not log.config.deletes or log.is_being_cleaned or log.is_unsettled:
         return False
     target = max(_end_of_oversize(log), _end_of_expired(log, now_ms))
@@ -35,7 +35,7 @@ def apply_retention(log: Log, now_ms: int) -> bool:
         return log.advance_log_start(target)
     active = log.segments.active
     try:
-        if not log.is_staging:  # what is staged has its place in the active segment
+        if not log.is_staging:  # staged batches are meant for the active segment
             log.roll(now_ms)
     finally:
         # Without room for a new segment, the closed ones go all the same; the active one stays due for the next time.
@@ -51,7 +51,7 @@ def _end_of_expired(log: Log, now_ms: int) -> int:
 
 
 def _end_of_oversize(log: Log) -> int:
-    """A segment goes when the log is large enough without it."""
+    """The end of the last segment that is due by size: a segment goes when the log is large enough without it."""
     if log.config.retention_bytes == UNLIMITED:
         return 0
     excess_bytes = log.size_bytes - log.config.retention_bytes
@@ -65,7 +65,7 @@ def _end_of_oversize(log: Log) -> int:
 
 
 def _end_of_due(log: Log, is_due: Callable[[Segment], bool]) -> int:
-    """Where the last of the segments ends that are due without a gap from the oldest on; 0 for none."""
+    """The end of the last segment in the unbroken row of due ones from the oldest on; 0 where the oldest is not due."""
     end = 0
     for index, segment in enumerate(log.segments):
         segment_end = log.segments.end_of(index, log.log_end_offset)
@@ -77,8 +77,8 @@ def _end_of_due(log: Log, is_due: Callable[[Segment], bool]) -> int:
 
 
 def delete_old_segment(log: Log, durable_log_start_offset: int, now_ms: int) -> bool:
-    """Take the oldest segment out of the log if it ends at or below its start; whether it did. It is removed by
-    `deleted_segments.delete_expired`."""
+    """Take the oldest segment out of the log if it ends at or below the log's start; return whether it did. Its files
+    are removed by `deleted_segments.delete_expired`."""
     limit = min(log.log_start_offset, durable_log_start_offset)
     is_touched = log.is_being_cleaned or log.swap is not None or log.is_unsettled
     if is_touched or len(log.segments) < 2 or log.segments[1].base_offset > limit:

@@ -43,18 +43,19 @@ class LogSegments:
         return sum(segment.size_bytes for segment in self._segments)
 
     def index_of(self, offset: int) -> int:
-        """Which segment has the offset, or had it before compaction. The first, for an offset before them all."""
+        """The index of the segment that has the offset, or had it before compaction; 0 for an offset before all
+        segments."""
         return max(0, bisect_right(self._base_offsets, offset) - 1)
 
     def holding(self, offset: int) -> Segment:
         return self._segments[self.index_of(offset)]
 
     def from_offset(self, offset: int) -> list[Segment]:
-        """The one that holds the offset, and all behind it."""
+        """Return the segment that holds the offset, and all behind it."""
         return self._segments[self.index_of(offset) :]
 
     def beyond(self, offset: int) -> list[Segment]:
-        """Those that begin past the offset."""
+        """Return the segments that begin past the offset."""
         return self._segments[bisect_right(self._base_offsets, offset) :]
 
     def end_of(self, index: int, log_end_offset: int) -> int:

@@ -30,8 +30,8 @@ from tidelog.storage.segment.settings import index_settings
 
 
 def swap_in(log: Log, generation: int, base_offset: int, replaced: Sequence[int], now_ms: int) -> bool:
-    """Whether the `.cleaned` files at `base_offset` are now the log, in place of the segments that begin at the
-    offsets in `replaced`; waits for the disk."""
+    """Swap the `.cleaned` files at `base_offset` in for the segments that begin at the offsets in `replaced`, waiting
+    for the disk; False, and the files are removed, where the log does not want them any more."""
     if not is_wanted(log, generation, replaced):
         remove_cleaned(log.descriptors, log.directory, base_offset)
         return False
@@ -40,21 +40,24 @@ def swap_in(log: Log, generation: int, base_offset: int, replaced: Sequence[int]
 
 
 def is_wanted(log: Log, generation: int, replaced: Sequence[int]) -> bool:
-    """Whether the log still has what was cleaned: in the same generation, neighbours, all of them closed."""
+    """Tell whether the log still has what was cleaned: in the same generation, next to each other, all of them
+    closed."""
     bases = log.segments.base_offsets
     first = log.segments.index_of(replaced[0])
     return generation == log.generation and list(bases[first:-1][: len(replaced)]) == list(replaced)
 
 
 def is_durable(log: Log, replaced: Sequence[int]) -> bool:
-    """Whether what is to be replaced lies below the recovery point. Recovery takes gaps between offsets for damage in a
-    log that is not compacted (any more), and a hole between segments in any log; but only past the recovery point."""
+    """Tell whether what is to be replaced lies below the recovery point. Recovery takes gaps between offsets for damage
+    in a log that is not compacted (any more), and a hole between segments in any log; but only past the recovery
+    point."""
     return log.segments.end_of(log.segments.index_of(replaced[-1]), log.log_end_offset) <= log.flush.recovery_point
 
 
 class SwapFault(DeviceFault):
-    """A swap that had begun can not go on: the files are halfway between old and new, and only a restart completes
-    them. Renames that lack room are no reason (`retire_replaced`); the other names become shorter."""
+    """The fault of a swap that had begun and can not go on: the files are halfway between old and new, and only a
+    restart completes them. Renames that lack room do not raise it (`retire_replaced`); the other names become
+    shorter."""
 
 
 @contextmanager
@@ -92,7 +95,7 @@ class LogSwap:
         self.is_done = False
 
     def begin(self) -> Ticket:
-        """Call `proceed` when it has completed."""
+        """Take the first step; call `proceed` when the sync that is returned has completed."""
         self._log.swap = self
         with _committed(self._directory):
             next(self._steps)
@@ -100,7 +103,7 @@ class LogSwap:
             return self._log.fs.begin_sync_directory(self._directory)
 
     def proceed(self) -> Ticket | None:
-        """The sync has completed: the next one, or None when there is nothing more to do here."""
+        """Go on after the sync has completed; return the next one, or None when there is nothing more to do here."""
         if self.is_taken_over:
             return None
         if self.is_done or self.is_orphan:
@@ -113,8 +116,9 @@ class LogSwap:
         return None
 
     def take_over(self) -> Steps:
-        """All that is left, off the loop; whoever drove it until now has no more to do with it. Begins with a sync of
-        its own: syncs of a directory complete in the order in which they were begun, so the other's is over, too."""
+        """Do all that is left, off the loop; whoever drove the swap until now has no more to do with it. Begins with a
+        sync of its own: syncs of a directory complete in the order in which they were begun, so the other's is over,
+        too."""
         self.is_taken_over = True
         with _committed(self._directory):
             yield [self._log.fs.begin_sync_directory(self._directory)]
@@ -123,7 +127,7 @@ class LogSwap:
         self._end()
 
     def finish(self) -> None:
-        """All that is left, waiting for the disk."""
+        """Do all that is left, waiting for the disk."""
         fs = self._log.fs
         self._log.swap = self
         with _committed(self._directory):
@@ -135,11 +139,11 @@ class LogSwap:
 
     @property
     def is_orphan(self) -> bool:
-        """The log has been deleted, or moved: its directory has another name."""
+        """Tell whether the log has been deleted, or moved: its directory has another name."""
         return self._log.directory != self._directory
 
     def _step(self) -> bool:
-        """Whether there was one; a sync is due then."""
+        """Take the next step and tell whether there was one; a sync is due then."""
         for _ in self._steps:
             return True
         return False
@@ -149,7 +153,7 @@ class LogSwap:
         self._log.swap = None
 
     def _run(self) -> Generator[None, None, None]:
-        """Each yield asks for a sync of the directory."""
+        """Take the steps; each yield asks for a sync of the directory."""
         log = self._log
         commit_swap(log.descriptors, self._directory, self._base_offset)
         yield
@@ -170,7 +174,8 @@ class LogSwap:
         return new
 
     def _retire(self, offset: int) -> None:
-        """What has another name is removed after its delay; where there was no room for that name, it is gone."""
+        """Have a replaced segment under its `.deleted` name removed after its delay. Where there was no room for that
+        name, the files are gone already."""
         log, snapshot_path = self._log, None
         try:
             old = self._open(offset, DELETED_SUFFIX)

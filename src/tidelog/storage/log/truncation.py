@@ -8,8 +8,8 @@ A power loss keeps any part of what is not synced. Were a segment's end cut befo
 good, one of them might come back behind the cut, with offsets too far away for recovery to see the hole. For the same
 reason a log that begins anew elsewhere empties its last segment before it takes its name away.
 
-Meanwhile the log is unsettled (`Log.is_unsettled`): it takes no appends. What lacks room or a descriptor is tried again
-until it has gone through: a cut can not be taken back, and the other logs of the directory have nothing to do with it.
+Meanwhile the log is unsettled (`Log.is_unsettled`): it takes no appends. What lacks room or a descriptor is repeated
+until it succeeds: a cut can not be taken back, and the other logs of the directory have nothing to do with it.
 The log may be read, since readers stop at its end in memory, and that moves before the files do. The producers are
 rebuilt beside the old ones and take their place when they are complete: in between, a reader would take an open
 transaction for none.
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 class Cut(NamedTuple):
     log: Log
-    offset: int  # where it ends then
+    offset: int  # where the log ends after the cut
     is_whole: bool  # everything goes, and the log begins anew at the offset
 
     @property
@@ -44,7 +44,8 @@ class Cut(NamedTuple):
 
 
 class Truncations:
-    """Those of a log one after another, each in the order in which it was asked for."""
+    """The truncations of a broker's logs. Those of one log run one after another, in the order in which they were asked
+    for."""
 
     __slots__ = ("_latest", "_operations")
 
@@ -61,10 +62,10 @@ class Truncations:
 
 
 def truncation(directory: LogDirectory, cuts: Sequence[Cut], now_ms: int, after: Sequence[Operation]) -> Steps:
-    """These logs of one directory, one after another, and `after` earlier cuts of the same logs. A fault in the middle
-    of a cut can not be undone."""
+    """Cut these logs of one directory, one after another, and `after` earlier cuts of the same logs. A fault in the
+    middle of a cut can not be undone."""
     limits = {cut.log.topic_partition: cut.offset for cut in cuts}
-    directory.start_limits.append(limits)  # from now on no checkpoint speaks of what is to go
+    directory.start_limits.append(limits)  # from now on no checkpoint has a log start beyond its cut
     for cut in cuts:
         _unsettle(cut.log)
     try:
@@ -96,13 +97,14 @@ def _unsettle(log: Log) -> None:
 
 
 def _disclaim(cut: Cut) -> None:
-    """No flush under way will speak of what is to go."""
+    """Make sure that no flush under way will call durable what is to be cut."""
     limit = _durable_below(cut)
     cut.log.flush.truncate(limit, min(limit, cut.log.segments.holding(limit).base_offset))
 
 
 def _durable_below(cut: Cut) -> int:
-    """A log that begins anew may, after a power loss, have neither its old segments nor the new one."""
+    """The highest recovery point that may be on disk during the cut: 0 for a log that begins anew, which after a power
+    loss may have neither its old segments nor the new one."""
     return 0 if cut.is_whole else cut.log.end_if_truncated_to(cut.offset)
 
 
@@ -112,7 +114,7 @@ def _settled(log: Log) -> None:
 
 
 def settle(log: Log) -> Steps:
-    """After a commit that failed and was taken back (`Log.cut_back`): make that durable."""
+    """Make durable that a failed commit was taken back (`Log.cut_back`)."""
     yield from _while_there(log, _sync(log))
     _settled(log)
 
@@ -125,8 +127,8 @@ def _sync(log: Log) -> Steps:
 
 
 def _flushed(log: Log, begin: Callable[[list[Ticket]], None]) -> Steps:
-    """Once more after a shortage of descriptors; the syncs that were begun before it are waited for as well, since one
-    of them may be the one that fails."""
+    """Begin the syncs and wait for them; repeat that after a shortage of descriptors. The syncs that were begun before
+    the shortage are waited for as well, since one of them may be the one that fails."""
     is_begun = False
     while not is_begun:
         tickets: list[Ticket] = []
@@ -139,7 +141,7 @@ def _flushed(log: Log, begin: Callable[[list[Ticket]], None]) -> Steps:
 
 
 def _insisting(log: Log, act: Callable[[], T]) -> Generator[Sequence[Ticket] | Operation, None, T]:
-    """Do what can be repeated until there is room and a descriptor for it; returns what it returns."""
+    """Repeat `act` until there is room and a descriptor for it; return what it returns."""
     while True:
         try:
             return act()
@@ -148,13 +150,14 @@ def _insisting(log: Log, act: Callable[[], T]) -> Generator[Sequence[Ticket] | O
 
 
 def _until_over(log: Log, shortage: StorageFault) -> Sequence[Ticket]:
-    """What to wait for. The directory's sync has a helper wait until there is a descriptor again."""
+    """Return what to wait for before the next attempt. Without a descriptor that is a sync of the directory, for which
+    a helper waits until there is one."""
     return PAUSE if isinstance(shortage, DiskFull) else [log.fs.begin_sync_directory(log.directory)]
 
 
 def _while_there(log: Log, steps: Steps) -> Steps:
-    """A log that is deleted meanwhile needs no cut any more: its files have another name, and go. A fault of any other
-    is final."""
+    """Run the steps until the log is deleted: then it needs no cut any more, because its files have another name, and
+    go. A fault while the log is there is final."""
     directory = log.directory
     try:
         for waits_for in steps:
@@ -168,7 +171,7 @@ def _while_there(log: Log, steps: Steps) -> Steps:
 
 def _carry_out(cut: Cut, now_ms: int) -> Steps:
     log = cut.log
-    if log.swap is not None:  # it is past its point of no return, and its cleaner need not be there any more
+    if log.swap is not None:  # a swap that has begun must be completed, and its cleaner may be gone
         yield from log.swap.take_over()
     if cut.is_whole:
         yield from _begin_anew(log, cut.offset, now_ms)
@@ -214,7 +217,7 @@ def _drop_segments(log: Log, segments: Sequence[Segment]) -> Steps:
 
 
 def _create(log: Log, offset: int, now_ms: int) -> Segment:
-    """The only segment of a log that begins anew. One that is there is an earlier attempt, without a record."""
+    """Make the only segment of a log that begins anew. One that is there is of an earlier attempt, without a record."""
     try:
         return log.create_segment(offset, now_ms)
     except AlreadyExists:
@@ -228,7 +231,7 @@ def _delete(log: Log, segment: Segment) -> None:
 
 
 def _rebuilt(log: Log, now_ms: int) -> Steps:
-    """The producers, from the log as it is now: from the beginning again after a shortage."""
+    """Rebuild the producers from the log as it is now; after a shortage, from the beginning again."""
     while True:
         try:
             return (yield from rebuild_steps(log, now_ms))

@@ -1,6 +1,6 @@
 """Emptying a log while a broker starts: nobody else runs yet, so it waits for the disk.
 
-`log_truncation` is how a running broker cuts a log, and says why in this order. At any time there is a segment: a
+`truncation` is how a running broker cuts a log, and says why in this order. At any time there is a segment: a
 process that dies here must not leave a directory that the next start takes for one whose making was interrupted
 (`half_made`), and removes.
 """

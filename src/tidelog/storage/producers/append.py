@@ -42,19 +42,20 @@ class TransactionEnded(NamedTuple):
 
 @dataclass(slots=True)
 class DuplicateBatch:
-    """The request is there already: it is answered as it was, or would have been, the first time."""
+    """The answer to a request that is in the log already: the one that it got, or would have got, the first time."""
 
     first_offset: int
     last_offset: int
     timestamp: int
-    is_staged: bool  # its original is not written yet, but part of this group commit: the answer waits with it
+    is_staged: bool  # the first one is part of this group commit and not written yet: both are answered together
 
 
 Outcome = Refused | DuplicateBatch | None
 
 
 class ProducerAppend:
-    """`ProducerState.begin` makes it, `ProducerState.commit` takes it."""
+    """The changes to the producers of one group commit. `ProducerState.begin` makes it, `ProducerState.commit` takes
+    it."""
 
     __slots__ = (
         "_base_offset",
@@ -80,14 +81,14 @@ class ProducerAppend:
         self.verified: dict[int, None] = {}  # producers whose verification is done with; in order, unlike a set
         self._producers = producers
         self._verifications = verifications  # as they are: one may be begun while batches are staged here
-        self._verified_before: dict[int, None] = {}  # by what the same group commit writes in front
+        self._verified_before: dict[int, None] = {}  # producers in `verified` of the runs in front (`follow`)
         self._base_offset = base_offset
         self._written_offset = base_offset  # what lies below is in the log, what lies above is staged
         self._verification_enabled = verification_enabled
 
     def follow(self, base_offset: int) -> "ProducerAppend":
-        """For what the same group commit writes behind a roll, from `base_offset` on. It sees what is staged here, and
-        is committed after it: the snapshot of a roll is of the producers at that very offset."""
+        """Return the changes for what the same group commit writes behind a roll, from `base_offset` on. They see what
+        is staged here, and are committed after it: the snapshot of a roll is of the producers at that very offset."""
         behind = ProducerAppend(
             ChainMap(self.entries, self._producers), self._verifications, base_offset, self._verification_enabled
         )
@@ -109,8 +110,9 @@ class ProducerAppend:
         guard: VerificationGuard | None = None,
         transaction_version: int | None = None,
     ) -> Outcome:
-        """None: staged. Otherwise nothing of the request is. Markers from a coordinator need the transaction version
-        that their request named; batches without a producer id pass through."""
+        """Stage the batches of one request and return None; otherwise nothing of the request is staged. Markers from a
+        coordinator need the transaction version that their request named; batches without a producer id pass
+        through."""
         if len(batches) == 1:
             return self._stage(batches[0], origin, guard, transaction_version)
         before = dict(self.entries), len(self.events), dict(self.verified)
@@ -162,7 +164,8 @@ class ProducerAppend:
     def _check_verified(
         self, entry: ProducerEntry, batch: AppendedBatch, guard: VerificationGuard | None
     ) -> Refused | None:
-        """A first batch of a transaction is written only when the coordinator, asked with this guard, knew of it."""
+        """Refuse the first batch of a transaction unless the coordinator, asked with this guard, knew of the
+        transaction."""
         if entry.current_txn_first_offset is not None and entry.producer_epoch == batch.producer_epoch:
             return None
         if batch.producer_epoch < entry.producer_epoch:
@@ -176,8 +179,9 @@ class ProducerAppend:
         return Refused(ErrorCode.INVALID_TXN_STATE, reason)
 
     def _end_verification(self, batch: AppendedBatch) -> None:
-        """The transaction has begun, or ended. With an epoch for each, a marker that already carries the epoch under
-        verification ended the one before, and the next one's verification stays."""
+        """End the verification of the producer, because its transaction has begun, or ended. With an epoch for each
+        transaction, a marker that already carries the epoch under verification ended the one before, and the next one's
+        verification stays."""
         known = self._verification(batch.producer_id)
         if known is None:
             return
@@ -215,7 +219,7 @@ class ProducerAppend:
             if sequence > known.lowest_sequence:
                 return _out_of_order(batch, f"{known.lowest_sequence}, the lowest under verification,")
         if entry.producer_epoch == NO_PRODUCER_EPOCH:
-            # Unknown, perhaps expired or deleted with its records: it goes on where it was, we can not tell where.
+            # The producer is unknown, perhaps expired or deleted with its records: any sequence may be its next one.
             return None
         if batch.producer_epoch != entry.producer_epoch:
             return None if sequence == 0 else _out_of_order(batch, f"0, as epoch {batch.producer_epoch} is new,")
@@ -250,9 +254,9 @@ class ProducerAppend:
 
 
 def _is_stale_marker(entry: ProducerEntry, producer_epoch: int, transaction_version: int) -> bool:
-    """With an epoch for each transaction the coordinator raises it before it writes the marker: one of the same epoch
-    is late, unless nothing is open (then it is the same marker again, whose answer got lost). The highest epoch can not
-    be raised, so it must be able to end what it began."""
+    """Tell whether a marker is too late. With an epoch for each transaction the coordinator raises the epoch before it
+    writes the marker: one of the same epoch is late, unless nothing is open (then it is the same marker again, whose
+    answer got lost). The highest epoch can not be raised, so it must be able to end what it began."""
     if transaction_version < _EPOCH_PER_TRANSACTION or producer_epoch != entry.producer_epoch:
         return producer_epoch < entry.producer_epoch
     return entry.current_txn_first_offset is not None and producer_epoch != MAX_PRODUCER_EPOCH

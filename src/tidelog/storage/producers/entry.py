@@ -81,8 +81,8 @@ class ProducerEntry:
         return self.batches[-1].offset_delta if self.batches else 0
 
     def find_duplicate(self, batch: AppendedBatch) -> BatchMetadata | None:
-        """The batch in the window with exactly this range of sequence numbers, in this epoch. The whole window is
-        searched: in a replica's it need not increase, so even the sequence that is due may have been there before."""
+        """Return the batch in the window with exactly this range of sequence numbers, in this epoch. The whole window
+        is searched: a replica's need not increase, so even the sequence that is due may have been there before."""
         if batch.producer_epoch != self.producer_epoch:
             return None
         last = batch.last_sequence
@@ -92,7 +92,8 @@ class ProducerEntry:
         return None
 
     def with_batch(self, batch: AppendedBatch, txn_first_offset: int | None) -> "ProducerEntry":
-        """After this data batch: another epoch, lower ones from a leader included, starts an empty window."""
+        """Return the entry after this data batch. Another epoch, a lower one from a leader included, starts an empty
+        window."""
         kept = self.batches[1 - BATCHES_RETAINED :] if batch.producer_epoch == self.producer_epoch else ()
         delta = batch.last_offset - batch.base_offset
         added = BatchMetadata(batch.last_sequence, batch.last_offset, delta, batch.max_timestamp)
@@ -106,7 +107,7 @@ class ProducerEntry:
         )
 
     def with_marker(self, producer_epoch: int, coordinator_epoch: int, timestamp: int) -> "ProducerEntry":
-        """After the end of a transaction. A marker of the same epoch (before transaction version 2) keeps the window:
-        the producer's sequence goes on."""
+        """Return the entry after the end of a transaction. A marker of the same epoch (before transaction version 2)
+        keeps the window: the producer's sequence goes on."""
         batches = self.batches if producer_epoch == self.producer_epoch else ()
         return ProducerEntry(self.producer_id, producer_epoch, coordinator_epoch, timestamp, None, batches)

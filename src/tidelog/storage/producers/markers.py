@@ -9,20 +9,21 @@ from tidelog.records.header import BytesLike
 
 _ENDS = (ControlRecordType.ABORT, ControlRecordType.COMMIT)
 
-# Nearly all are of one form, byte for byte: a plain batch with one record, of the first versions, without headers. It
-# is told by comparison, which costs a small part of reading it as what it might be.
+# Nearly all markers are of one form, byte for byte: a plain batch with one record, of the first versions, without
+# headers. Comparing the bytes with it costs a small part of what parsing the batch costs.
 _USUAL_BYTES: Final = 78
 _RECORDS_COUNT_AT: Final = 57
-# How many records; what precedes the key, the key (version and type), a length, the value (version and coordinator
-# epoch), and no headers.
+# The number of records; what precedes the key, the key (version and type), a length, the value (version and
+# coordinator epoch), and the number of headers, which is 0.
 _USUAL: Final = Struct(">i5shhchic")
 _ATTRIBUTES_AT: Final = 22  # their low byte
 _CODEC: Final = 0x07
 
 
 def marker_of(control_batch: BytesLike) -> EndTransactionMarker | None:
-    """None where it ends no transaction: the quorum's own control records, types from a newer broker, and what
-    compaction leaves of a marker. CorruptRecordError where the control record makes no sense."""
+    """Return the end of a transaction that the batch says; None where it ends none: the quorum's own control records,
+    types from a newer broker, and what compaction leaves of a marker. Raises CorruptRecordError where the control
+    record makes no sense."""
     if len(control_batch) == _USUAL_BYTES:
         found = _usual_marker(control_batch)
         if found is not None:

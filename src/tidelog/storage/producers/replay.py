@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 def snapshot_at_roll(log: "Log", offset: int) -> None:
-    """The producers as they are at the base offset of the new segment. No room for it, or no descriptor, is no reason
-    to stop."""
+    """Write the producers as they are at the base offset of the new segment. A want of room, or of a descriptor, does
+    not stop the roll."""
     try:
         write_whole(log.fs, log.snapshots.path(offset), encode_snapshot(log.producers.producers.values()))
     except (DiskFull, TooManyOpenFiles):
@@ -43,35 +43,36 @@ def snapshot_at_roll(log: "Log", offset: int) -> None:
 
 
 def begin_sync_snapshots(log: "Log", tickets: list[Ticket]) -> None:
-    """Those written since the last flush, unless truncation or retention has taken them away; into `tickets` one by
-    one, as `Segment.begin_flush` does. Not by way of the descriptors: snapshots are removed and made again behind
-    their back."""
+    """Begin to sync the snapshots written since the last flush, unless truncation or retention has taken them away;
+    each goes into `tickets` at once, as `Segment.begin_flush` does. Not through `Descriptors`, which does not learn
+    when a snapshot is removed and made again."""
     for offset in log.unsynced_snapshots:
         if offset in log.snapshots.offsets:
             tickets.append(begin_sync_path(log.fs, log.snapshots.path(offset)))  # noqa: PERF401 - one by one
 
 
 def sync_snapshots(log: "Log") -> None:
-    """The same, waiting for the disk."""
+    """Sync the snapshots written since the last flush, waiting for the disk."""
     for offset in log.unsynced_snapshots:
         if offset in log.snapshots.offsets:
             sync_path(log.fs, log.snapshots.path(offset))
 
 
 def index_aborted(segment: Segment, completed: Iterable[CompletedTransaction]) -> None:
-    """The transactions whose abort markers this segment has."""
+    """Add the transactions that were aborted to the index of the segment, which has their markers."""
     for each in completed:
         if each.is_aborted:
             segment.append_aborted(
                 AbortedTxn(each.producer_id, each.first_offset, each.last_offset, each.last_stable_offset)
             )
-            if segment.is_sealed:  # the log rolled in the same commit: write this too
+            if segment.is_sealed:  # the log rolled in the same commit: write this entry too
                 with suppress(TooManyOpenFiles):  # the flush that a roll asks for writes it
                     segment.seal()
 
 
 def rebuild_producers(log: "Log", now_ms: int, problems: list[str] | None = None) -> list[CorruptSnapshotError]:
-    """From the latest snapshot that is of use and the log behind it; returns the snapshots that were damaged."""
+    """Rebuild the producers from the latest snapshot that is of use and the log behind it; return the snapshots that
+    were damaged."""
     damaged: list[CorruptSnapshotError] = []
     for _ in rebuild_steps(log, now_ms, damaged, problems):
         pass
@@ -84,7 +85,7 @@ def rebuild_steps(
     damaged: list[CorruptSnapshotError] | None = None,
     problems: list[str] | None = None,
 ) -> Steps:
-    """The same in pieces. The log has its old producers until the new ones are complete."""
+    """Do what `rebuild_producers` does, in pieces. The log has its old producers until the new ones are complete."""
     state = log.producers
     if state.map_end_offset != log.log_end_offset:
         state = ProducerState(state.config, log.log_start_offset)
@@ -104,8 +105,8 @@ def rebuild_steps(
 def replay(
     producers: ProducerState, data: bytes, batches: BatchIndex, problems: list[str] | None = None
 ) -> list[CompletedTransaction]:
-    """Take over what these batches of the log say about their producers; batches that the state has already are
-    passed over. Gives the transactions that ended.
+    """Take over what these batches of the log say about their producers; batches that the state has already are passed
+    over. Return the transactions that ended.
 
     A batch outside of its producer's open transaction is no part of the state, and is told in `problems`. Kafka's
     broker would not start with such a log; but its records are there, and readers are none the worse for it.
@@ -127,7 +128,7 @@ def _describe(data: bytes, batches: BatchIndex, row: int) -> AppendedBatch:
         base_offset=batches.base_offsets[row],
         last_offset=batches.last_offsets[row],
         max_timestamp=batches.max_timestamps[row],
-        size_bytes=0,  # nobody asks
+        size_bytes=0,  # not used here
         leader_epoch=batches.leader_epochs[row],
         producer_id=batches.producer_ids[row],
         producer_epoch=batches.producer_epochs[row],
@@ -139,7 +140,7 @@ def _describe(data: bytes, batches: BatchIndex, row: int) -> AppendedBatch:
 
 
 def _batches_from(segment: Segment, offset: int) -> Iterator[tuple[bytes, BatchIndex]]:
-    """Headers only: what is read here was checked when it was written, or by recovery."""
+    """Yield the batches by their headers only: what is read here was checked when it was written, or by recovery."""
     position = segment.position_of(offset)
     size_bytes = CHUNK_BYTES
     while position is not None and position < segment.size_bytes:
@@ -155,7 +156,7 @@ def _batches_from(segment: Segment, offset: int) -> Iterator[tuple[bytes, BatchI
 
 
 def rebuild_epochs(log: "Log") -> None:
-    """From the headers of the whole log: the checkpoint of the epochs was damaged."""
+    """Rebuild the epochs from the headers of the whole log, because their checkpoint was damaged."""
     for segment in log.segments:
         for _, batches in _batches_from(segment, log.log_start_offset):
             for row in range(len(batches)):

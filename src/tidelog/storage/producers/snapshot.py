@@ -37,7 +37,7 @@ _PREFIX: Final = Struct(">hI")
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
-    """By producer id, so that equal states are equal files."""
+    """Return the contents of the file, sorted by producer id, so that equal states are equal files."""
     ordered = sorted(entries, key=attrgetter("producer_id"))
     writer = BytesWriter()
     write_i32_be(writer, len(ordered))
@@ -60,13 +60,13 @@ def _write(writer: BytesWriter, entry: ProducerEntry) -> None:
 
 
 def decode_snapshot(contents: bytes, path: str) -> list[ProducerEntry]:
-    """CorruptSnapshotError as `check_snapshot`."""
+    """Return all entries. Raises CorruptSnapshotError as `check_snapshot` does."""
     return decode_entries(contents, 0, check_snapshot(contents, path))
 
 
 def check_snapshot(contents: bytes, path: str) -> int:
-    """How many entries it has; CorruptSnapshotError, with `path` in it, for anything that is not a whole, undamaged
-    snapshot."""
+    """Return the number of entries. Raises CorruptSnapshotError, with `path` in it, for anything that is not a whole,
+    undamaged snapshot."""
     if len(contents) < HEAD_BYTES:
         raise CorruptSnapshotError(path, f"{len(contents)} bytes are too few for a snapshot")
     version, stored = _PREFIX.unpack_from(contents)
@@ -83,7 +83,7 @@ def check_snapshot(contents: bytes, path: str) -> int:
 
 
 def decode_entries(contents: bytes, first: i64, last: i64) -> list[ProducerEntry]:
-    """Of a snapshot that was checked, from row `first` to before `last`."""
+    """Return the entries from row `first` to before `last` of a snapshot that was checked."""
     return [_entry(contents, HEAD_BYTES + row * ENTRY_BYTES) for row in range(first, last)]
 
 

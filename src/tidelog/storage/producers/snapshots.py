@@ -23,7 +23,8 @@ ENTRIES_A_PIECE: Final = 10_000
 
 
 class ProducerSnapshots:
-    """`offsets` is what is known to be there, ascending. `directory` may be set anew when the log has moved."""
+    """The snapshots of one log. `offsets` are those known to be there, ascending. `directory` may be set anew when the
+    log has moved."""
 
     __slots__ = ("_fs", "directory", "offsets")
 
@@ -53,7 +54,8 @@ class ProducerSnapshots:
         return read_whole(self._fs, self.path(offset))
 
     def write(self, offset: int, contents: bytes) -> None:
-        """Durable when it returns. Off the loop: `fs.begin_replace(path(offset), contents)`, then `add(offset)`."""
+        """Write a snapshot; durable when this returns. Off the loop: `fs.begin_replace(path(offset), contents)`, then
+        `add(offset)`."""
         replace_durably(self._fs, self.path(offset), contents)
         self.add(offset)
 
@@ -71,14 +73,15 @@ class ProducerSnapshots:
             self.remove(each)
 
     def remove_out_of_range(self, log_start_offset: int, log_end_offset: int) -> None:
-        """What lies beyond the end speaks of records that are gone, and what lies at or below the start of none that
-        are left."""
+        """Remove the snapshots beyond the end of the log, which speak of records that are gone, and those at or below
+        its start, which speak of no record that is left."""
         for each in list(self.offsets):
             if each > log_end_offset or each <= log_start_offset:
                 self.remove(each)
 
     def remove_strays(self, segment_base_offsets: Sequence[int]) -> None:
-        """Those that belong to no segment, but for the one behind the last: it was taken at a clean stop."""
+        """Remove the snapshots that belong to no segment, but for one behind the last segment: it was taken at a clean
+        stop."""
         known = dict.fromkeys(segment_base_offsets)
         strays = [offset for offset in self.offsets if offset not in known]
         if strays and (not segment_base_offsets or strays[-1] >= max(segment_base_offsets)):
@@ -87,7 +90,8 @@ class ProducerSnapshots:
             self.remove(offset)
 
     def mark_deleted(self, offset: int) -> str | None:
-        """Rename it, as its segment is; the path to delete after the delay, None when there is no such snapshot."""
+        """Rename the snapshot as its segment is; return the path to delete after the delay, None when there is no such
+        snapshot."""
         if offset not in self.offsets:
             return None
         self.offsets.remove(offset)
@@ -96,7 +100,8 @@ class ProducerSnapshots:
 
 
 def take_snapshot(state: ProducerState, snapshots: ProducerSnapshots) -> int | None:
-    """Write a snapshot at the end of the state, unless the last one is as recent; its offset when it was written."""
+    """Write a snapshot at the end of the state, unless the last one is as recent; return its offset when it was
+    written."""
     offset = state.map_end_offset
     if offset <= state.snapshot_offset:
         return None
@@ -113,8 +118,8 @@ def reload(
     now_ms: int,
     damaged: list[CorruptSnapshotError],
 ) -> Steps:
-    """The log now has this range: go back to the latest snapshot in it, unless the state is of its end already. The log
-    from `state.map_end_offset` on is for the caller to replay. What is found damaged is deleted, and told."""
+    """Go back to the latest snapshot in this range of the log, unless the state is of its end already. Replaying the
+    log from `state.map_end_offset` on is left to the caller. A damaged snapshot is deleted, and noted in `damaged`."""
     snapshots.remove_out_of_range(log_start_offset, log_end_offset)
     if state.map_end_offset == log_end_offset:
         state.advance_log_start(log_start_offset, snapshots.latest)
@@ -137,7 +142,7 @@ def reload(
 
 
 def truncate_fully(state: ProducerState, snapshots: ProducerSnapshots, offset: int) -> None:
-    """The log is empty and starts at `offset`: no producer, no snapshot."""
+    """Forget all producers and snapshots: the log is empty and starts at `offset`."""
     for each in list(snapshots.offsets):
         snapshots.remove(each)
     state.reset(offset)

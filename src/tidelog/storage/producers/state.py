@@ -8,8 +8,7 @@
 A transaction is *ongoing* until its marker is written, and *unreplicated* from then until the high watermark has passed
 the marker. The first offset of either is the first unstable offset: read_committed consumers stop there.
 
-The state is of the offsets below `map_end_offset`. On disk it is a snapshot and the log behind it
-(`storage.producer_snapshots`).
+The state is of the offsets below `map_end_offset`. On disk it is a snapshot and the log behind it (`snapshots`).
 """
 
 from collections.abc import Iterable
@@ -29,7 +28,7 @@ LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
 
 @dataclass(slots=True)
 class ProducerStateConfig:
-    """The broker's settings, one object for all partitions: a dynamic change is seen at once."""
+    """The broker's settings for producers, one object for all partitions: a dynamic change is seen at once."""
 
     expiration_ms: int = 86_400_000  # producer.id.expiration.ms
     verification_enabled: bool = True  # transaction.partition.verification.enable
@@ -37,7 +36,8 @@ class ProducerStateConfig:
 
 
 class CompletedTransaction(NamedTuple):
-    """`last_offset` is the marker's, `last_stable_offset` what it became with it: the transaction index keeps both."""
+    """A transaction that has ended. `last_offset` is the marker's, `last_stable_offset` the log's after the marker: the
+    transaction index keeps both."""
 
     producer_id: int
     first_offset: int
@@ -47,7 +47,7 @@ class CompletedTransaction(NamedTuple):
 
 
 class LastRecord(NamedTuple):
-    """What compaction must keep of a live producer: its last data, if it has any, and its epoch."""
+    """The part of a live producer that compaction must keep: its last data, if it has any, and its epoch."""
 
     last_data_offset: int | None
     producer_epoch: int
@@ -67,7 +67,7 @@ class ProducerState:
     def __init__(self, config: ProducerStateConfig, start_offset: int = 0) -> None:
         self.config = config
         self.map_end_offset = start_offset
-        self.snapshot_offset = start_offset  # of the last snapshot: another one at the same offset is not worth it
+        self.snapshot_offset = start_offset  # of the last snapshot: no other is written at the same offset
         self.producers: dict[int, ProducerEntry] = {}
         self.verifications: dict[int, Verification] = {}
         self._ongoing: dict[int, int] = {}  # first offset -> producer id, ascending as transactions start in log order
@@ -79,8 +79,8 @@ class ProducerState:
         return ProducerAppend(self.producers, self.verifications, self.map_end_offset, self.config.verification_enabled)
 
     def commit(self, append: ProducerAppend, end_offset: int) -> list[CompletedTransaction]:
-        """What was staged is written, up to `end_offset`. Transactions end in the order of the log, so that the last
-        stable offset of each is the one that a reader of that moment had."""
+        """Take over what was staged, which is written up to `end_offset`; return the transactions that ended. They end
+        in the order of the log, so that the last stable offset of each is the one that a reader of that moment had."""
         assert append.is_based_on(self.map_end_offset), "the state moved on while the append was staged"
         self.producers.update(append.entries)
         for producer_id in append.verified:
@@ -104,8 +104,8 @@ class ProducerState:
     def start_verification(
         self, now_ms: int, producer_id: int, producer_epoch: int, sequence: int, *, supports_epoch_bump: bool
     ) -> VerificationGuard | Refused | None:
-        """To be called before a transactional batch is appended. A guard: ask the coordinator, then append with it;
-        None: the transaction is ongoing here, nobody needs to be asked."""
+        """Begin, before a transactional batch is appended, to verify its transaction. With a guard: ask the
+        coordinator, then append with the guard. None: the transaction is ongoing here, and nobody needs to be asked."""
         entry = self.producers.get(producer_id)
         if entry is not None and producer_epoch < entry.producer_epoch:
             reason = f"producer {producer_id} has epoch {entry.producer_epoch}, the request {producer_epoch}"
@@ -129,13 +129,13 @@ class ProducerState:
 
     @property
     def first_undecided_offset(self) -> int | None:
-        """Of the oldest transaction without a marker: compaction stays below it."""
+        """The first offset of the oldest transaction without a marker: compaction stays below it."""
         return next(iter(self._ongoing), None)
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Of the oldest transaction that is undecided, or whose marker may still be lost. May lie below the log start
-        offset, after DeleteRecords."""
+        """The first offset of the oldest transaction that is undecided, or whose marker may still be lost. May lie
+        below the log start offset, after DeleteRecords."""
         undecided = self.first_undecided_offset
         unreplicated = min(self._unreplicated, default=None)
         if undecided is None or unreplicated is None:
@@ -143,7 +143,7 @@ class ProducerState:
         return min(undecided, unreplicated)
 
     def advance_high_watermark(self, high_watermark: int) -> None:
-        """Transactions whose markers lie below it are decided for good."""
+        """Forget the ended transactions whose markers lie below the high watermark: they are decided for good."""
         while self._unreplicated:
             first_offset, last_offset = next(iter(self._unreplicated.items()))
             if last_offset >= high_watermark:
@@ -156,7 +156,8 @@ class ProducerState:
         self.snapshot_offset = log_start_offset if latest_snapshot_offset is None else latest_snapshot_offset
 
     def has_late_transaction(self, now_ms: int) -> bool:
-        """Whether the oldest transaction hangs: its producer has been silent for longer than any timeout allows."""
+        """Tell whether the oldest transaction hangs: its producer has been silent for longer than any timeout
+        allows."""
         producer_id = next(iter(self._ongoing.values()), None)
         if producer_id is None:
             return False
@@ -177,8 +178,8 @@ class ProducerState:
         }
 
     def expire(self, now_ms: int) -> list[int]:
-        """Forget producers that have been idle for too long, never one with an open transaction; returns their ids.
-        One that comes back is unknown, and an unknown producer may go on at any sequence."""
+        """Forget producers that have been idle for too long, never one with an open transaction; return their ids. A
+        producer that comes back is unknown, and an unknown producer may go on at any sequence."""
         expired = [entry.producer_id for entry in self.producers.values() if self.is_expired(entry, now_ms)]
         for producer_id in expired:
             del self.producers[producer_id]
@@ -206,7 +207,7 @@ class ProducerState:
         self.map_end_offset = self.snapshot_offset = offset
 
     def validate_state(self) -> None:
-        """Every test ends with this."""
+        """Assert that the state does not contradict itself. Every test ends with this."""
         assert all(first < second for first, second in pairwise(self._ongoing)), "ongoing transactions out of order"
         assert all(a < b for a, b in pairwise(self._unreplicated.values())), "markers out of order"
         assert not self._ongoing.keys() & self._unreplicated.keys(), "a transaction both ongoing and ended"

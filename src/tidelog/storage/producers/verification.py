@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 
 class VerificationGuard:
-    """One question to the transaction coordinator."""
+    """One question to the transaction coordinator, known by its identity."""
 
     __slots__ = ()
 
@@ -23,8 +23,8 @@ class Verification:
     guard: VerificationGuard = field(default_factory=VerificationGuard)
 
     def note(self, sequence: int, producer_epoch: int) -> None:
-        """Another batch asks. Until the lowest sequence is written no higher one may be: it would make the lower one
-        out of order for ever. A new epoch starts anew."""
+        """Note that another batch asks. Until the lowest sequence is written no higher one may be: it would make the
+        lower one out of order for ever. A new epoch starts anew."""
         if producer_epoch > self.producer_epoch:
             self.producer_epoch = producer_epoch
             self.lowest_sequence = sequence

@@ -7,8 +7,8 @@ active one gives its own back.
 A read in flight survives whatever happens here. Its FileRange pins the File, and `close` takes effect for the system
 only when the last range (and begun sync) is done with it; so files may be dropped, renamed and removed at any time,
 and the bytes that were promised are still sent. Pinned files have a limit of their own (`may_pin`), since a client that
-does not read keeps its ranges for as long as it likes: who may not pin reads the bytes. A part of it ranges never get:
-syncs pin as well (`may_sync`), and must not wait for such a client.
+does not read keeps its ranges for as long as it likes: where no pin is left, the bytes are read instead. Ranges never
+get all pins: syncs pin as well (`may_sync`), and must not wait for such a client.
 
 Closing does not sync and needs not: the next `sync` of the same path, through whatever descriptor, covers what was
 written through an earlier one.
@@ -22,7 +22,7 @@ from tidelog.ports.paths import parent_of
 from tidelog.storage.errors import ColdRead
 
 DEFAULT_LIMIT: Final = 4096
-WARMED_BYTES: Final = 131_072  # at least so much at a time: who reads one header reads the next ones too
+WARMED_BYTES: Final = 131_072  # warmed at least at a time: a search that reads one header reads the next ones too
 
 
 class Descriptors:
@@ -31,7 +31,7 @@ class Descriptors:
     def __init__(
         self, fs: FileSystem, limit: int = DEFAULT_LIMIT, *, pins_max: int = DEFAULT_LIMIT, read_only: bool = False
     ) -> None:
-        """`read_only` for tools that look at a directory which belongs to somebody else."""
+        """`read_only` is for tools that look at a directory which belongs to somebody else."""
         if limit < 1:
             raise ValueError(f"a cache of {limit} files")
         self.fs = fs
@@ -41,17 +41,18 @@ class Descriptors:
         self._mode = OpenMode.READ if read_only else OpenMode.WRITE
         self.may_wait = True  # whether `read` may wait for the disk; whoever turns it off turns it on again
         self._files: dict[str, File] = {}  # in the order of use
-        # The same paths by directory, so that a deleted log of ten thousand finds its own without a look at all.
+        # The same paths by directory, so that a deleted log, one of ten thousand, finds its own without looking at all.
         self._paths_under: dict[str, dict[str, None]] = {}
 
     @property
     def may_pin(self) -> bool:
-        """Whether there is a descriptor for one more file that a range pins."""
+        """Tell whether there is a descriptor for one more file that a range pins."""
         return self.fs.pinned_files < self._ranges_max
 
     @property
     def may_sync(self) -> bool:
-        """Whether there is one for a file that a sync pins: however many ranges there are, for some there always is."""
+        """Tell whether there is a descriptor for a file that a sync pins. However many ranges there are, some are left
+        for syncs."""
         return self.fs.pinned_files < self._pins_max
 
     def __len__(self) -> int:
@@ -61,7 +62,7 @@ class Descriptors:
         return path in self._files
 
     def open(self, path: str) -> File:
-        """The file, which must exist. Valid until the next call of anything here: do not keep it."""
+        """Return the file, which must exist. It is valid until the next call of anything here: do not keep it."""
         file = self._files.pop(path, None)
         if file is None:
             file = self._open(path, self._mode)
@@ -70,7 +71,8 @@ class Descriptors:
         return file
 
     def read(self, path: str, position: int, size: int) -> bytes:
-        """Fewer bytes only at the end of the file. ColdRead where it would wait for the disk and may not."""
+        """Read from the file; fewer bytes mean its end. Raises ColdRead where that would wait for the disk and may
+        not."""
         file = self.open(path)
         if self.may_wait:
             return file.read_at(position, size)
@@ -84,7 +86,7 @@ class Descriptors:
         return self.fs.begin_warm(self.open(cold.path), cold.position, max(cold.size_bytes, WARMED_BYTES))
 
     def create(self, path: str, *, new: bool = False) -> File:
-        """The same, made when missing; `new`: AlreadyExists unless it is missing."""
+        """Return the file as `open` does, made when missing. With `new`, raises AlreadyExists unless it is missing."""
         file = None if new else self._files.pop(path, None)
         if file is None:
             file = self._open(path, OpenMode.CREATE_NEW if new else OpenMode.CREATE)
@@ -119,20 +121,20 @@ class Descriptors:
         self.drop(next(iter(self._files)))
 
     def drop(self, path: str) -> None:
-        """Close it if it is open."""
+        """Close the file if it is open."""
         file = self._files.pop(path, None)
         if file is not None:
             self._forget(path)
             file.close()
 
     def rename(self, source: str, target: str) -> None:
-        """Both names are dropped first: whatever is opened under them later is what they name then."""
+        """Rename a file. Both names are dropped first: whatever is opened under them later is what they name then."""
         self.drop(source)
         self.drop(target)
         self.fs.rename(source, target)
 
     def remove(self, path: str) -> bool:
-        """Whether there was such a file."""
+        """Remove the file and tell whether there was one."""
         self.drop(path)
         try:
             self.fs.remove_file(path)

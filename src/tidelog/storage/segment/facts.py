@@ -1,4 +1,6 @@
-"""What a segment tells about itself, and what it is told about what comes: plain values. Compiled by mypyc."""
+"""Plain values that a segment answers with: where batches lie, what recovery found, how much room is left. Compiled by
+mypyc.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,7 +23,8 @@ class RecoveredSegment(NamedTuple):
 
 @dataclass(init=False, slots=True)
 class Room:
-    """What a segment takes before the log has to roll: so many bytes, no offset and no timestamp past these."""
+    """The limits up to which a segment takes batches before the log has to roll: bytes, the last offset, the latest
+    timestamp."""
 
     size_bytes: int
     last_offset: int

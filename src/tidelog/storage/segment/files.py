@@ -43,12 +43,13 @@ class SegmentFiles:
             return self.descriptors.create(self.path(kind))
 
     def create(self, kind: str) -> File:
-        """AlreadyExists when it is there."""
+        """Make the file; raises AlreadyExists when it is there."""
         self.has_new_names = True
         return self.descriptors.create(self.path(kind), new=True)
 
     def create_log(self, *, is_made: bool = False) -> None:
-        """The file of an empty segment, unless somebody has made it. Indexes without a log are left-overs."""
+        """Make the file of an empty segment, unless it `is_made` already. Indexes without a log are left-overs, and
+        removed."""
         self.has_new_names = True
         if not is_made:
             self.create(LOG_SUFFIX)
@@ -56,7 +57,7 @@ class SegmentFiles:
                 self.remove(kind)
 
     def size(self, kind: str) -> int | None:
-        """None when there is no such file."""
+        """Return the size of the file; None when there is no such file."""
         try:
             return self.descriptors.fs.stat(self.path(kind)).size
         except NotFound:
@@ -69,7 +70,7 @@ class SegmentFiles:
         self._paths = {}
 
     def move_to(self, directory: str) -> None:
-        """The directory has been renamed."""
+        """Take over the new name of the directory."""
         self.drop()
         self.directory = directory
 
@@ -84,7 +85,7 @@ class SegmentFiles:
             try:
                 self.descriptors.rename(self.path(kind), renamed.path(kind))
             except NotFound:
-                self.descriptors.remove(renamed.path(kind))  # what lay there must not pass for this segment's
+                self.descriptors.remove(renamed.path(kind))  # a file that lay there must not pass for this segment's
         self.state = state
         self.has_new_names = True
         self._paths = {}

@@ -42,7 +42,7 @@ class IndexFile:
         self._files = files
         self._kind = kind
         self._entry_bytes = entry_bytes
-        self._count = UNKNOWN  # of all entries
+        self._count = UNKNOWN  # the number of all entries, pending ones included
         self._written = 0  # entries in the file, once the count is known
         self._pending = bytearray()  # entries that are not in the file yet
         self._first = b""  # the first and the last entry, where known: bounds of every search
@@ -63,13 +63,13 @@ class IndexFile:
         return self.entries * self._entry_bytes
 
     def file_size(self) -> int | None:
-        """Bytes in the file, None when there is none."""
+        """Return the size of the file in bytes, None when there is no file."""
         return self._files.size(self._kind)
 
     # Writing
 
     def _append_entries(self, entries: bytes) -> None:
-        """One or more, or none."""
+        """Append any number of entries."""
         size = self._entry_bytes
         if entries:
             self._first = self._first if self.entries else entries[:size]
@@ -78,7 +78,7 @@ class IndexFile:
             self._last = entries[-size:]
 
     def _append_entry(self, entry: bytes) -> None:
-        """The same for one."""
+        """Append one entry: `_append_entries` for the hot path."""
         if not self.entries:
             self._first = entry
         self._count += 1
@@ -87,22 +87,22 @@ class IndexFile:
 
     @property
     def wants_flush(self) -> bool:
-        """Enough entries wait that writing them is due."""
+        """Tell whether so many entries wait that writing them is due."""
         return len(self._pending) >= SPILL_BYTES
 
     def flush_entries(self) -> None:
-        """Write what waits; the file is made when it is missing. After a fault the entries still wait, and the next
-        attempt writes over what this one left."""
+        """Write the entries that wait; the file is made when it is missing. After a fault the entries still wait, and
+        the next attempt writes over what this one left."""
         entries = self.entries
         file = self._files.open_or_create(self._kind)
         if self._pending:
-            # A copy: the traceback of a fault would keep a view of the original, and it could not be cut any more.
+            # A copy: the traceback of a fault would keep a view of the bytearray, which could then not be shortened.
             write_fully(file, self._written * self._entry_bytes, [bytes(self._pending)])
             self._written = entries
             self._pending = bytearray()
 
     def _truncate_entries(self, count: int) -> None:
-        """Keep the first `count`."""
+        """Keep the first `count` entries."""
         if count >= self.entries:
             return
         if count < self._written:
@@ -114,7 +114,7 @@ class IndexFile:
         self._last = b""
 
     def reset(self) -> None:
-        """No entries, whatever is in the file."""
+        """Drop all entries, whatever is in the file."""
         if self.file_size():
             self._files.open(self._kind).truncate(0)
         self._count = self._written = 0
@@ -124,7 +124,7 @@ class IndexFile:
     # Reading
 
     def _read(self, first: int, count: int) -> bytes:
-        """The bytes of these entries; IndexError unless there are so many."""
+        """Return the bytes of these entries. Raises IndexError unless there are that many."""
         if first < 0 or first + count > self.entries:
             raise IndexError(f"{self.path}: entries {first} to {first + count} of {self.entries}")
         size, written = self._entry_bytes, self._written
@@ -145,7 +145,7 @@ class IndexFile:
         return self._last
 
     def _last_slot_up_to(self, column: Column, target: int) -> tuple[int, bytes]:
-        """The last entry whose column is at most `target`: its number and bytes; -1 when there is none."""
+        """Find the last entry whose column is at most `target`; return its number and bytes, -1 when there is none."""
         size, entries = self._entry_bytes, self.entries
         if not entries:
             return -1, b""

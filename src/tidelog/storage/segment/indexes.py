@@ -23,7 +23,7 @@ from tidelog.storage.segment.transaction_index import AbortedTxn, TransactionInd
 
 
 class IndexSettings(NamedTuple):
-    """index.interval.bytes and segment.index.bytes."""
+    """The settings index.interval.bytes and segment.index.bytes."""
 
     interval_bytes: int
     max_bytes: int
@@ -61,7 +61,8 @@ class SegmentIndexes:
         return self.offset.is_full or self.time.is_full
 
     def largest(self) -> TimestampOffset:
-        """The largest timestamp, with the last offset of the first batch that has it; (-1, base offset) for none."""
+        """The largest timestamp, with the last offset of the first batch that has it; (-1, base offset) where there is
+        none."""
         self._know_largest()
         return TimestampOffset(self._largest_timestamp, self._largest_offset)
 
@@ -70,13 +71,14 @@ class SegmentIndexes:
             self.correct_largest(self.time.last_entry())
 
     def correct_largest(self, largest: TimestampOffset) -> None:
-        """After a truncation, which may have taken it away; the log knows what is left."""
+        """Set the largest timestamp after a truncation, which may have taken it away; the caller has found what is left
+        in the log."""
         self._knows_largest = True
         self._largest_timestamp, self._largest_offset = largest
 
     def note_appended(self, position: int, batches: Sequence[AppendedBatch]) -> None:
-        """The log has these, from `position` on. A full index gets no more entries: lookups walk further, and are
-        right."""
+        """Add the entries that are due for these batches, which the log has from `position` on. A full index gets no
+        more entries: lookups walk further, and are right."""
         self.is_written = False
         self._know_largest()
         for batch in batches:
@@ -89,7 +91,7 @@ class SegmentIndexes:
             position += batch.size_bytes
 
     def note_batches(self, position: int, batches: BatchIndex) -> None:
-        """The same for many at once, which lie in the file from `position` on."""
+        """Do what `note_appended` does, for many batches at once, which lie in the file from `position` on."""
         self.is_written = False
         due = entries_due(
             batches,
@@ -123,7 +125,7 @@ class SegmentIndexes:
         self.transaction.truncate_to(offset)
 
     def reset(self) -> None:
-        """Empty, to be built anew."""
+        """Drop everything, to be built anew."""
         self.is_written = False
         self._bytes_since_entry = 0
         self.correct_largest(TimestampOffset(NO_TIMESTAMP, self.offset.base_offset))
@@ -131,7 +133,7 @@ class SegmentIndexes:
             index.reset()
 
     def spill(self) -> None:
-        """Write the entries of an index that has many waiting. Without room they go on waiting."""
+        """Write the entries of an index that has many waiting. Where there is no room they go on waiting."""
         for index in self._all():
             if index.wants_flush:
                 with suppress(DiskFull):
@@ -146,7 +148,7 @@ class SegmentIndexes:
             self.is_written = True
 
     def kinds(self) -> list[str]:
-        """Of the files that are there once all is written."""
+        """Return the kinds of the files that are there once all is written."""
         kinds = [INDEX_SUFFIX, TIME_INDEX_SUFFIX]
         return [*kinds, TRANSACTION_INDEX_SUFFIX] if self.transaction.file_size() is not None else kinds
 

@@ -18,7 +18,7 @@ MAGIC: Final = 2
 
 
 class Checked:
-    """How far a chunk is good. `damage` is None where only the chunk ends."""
+    """The result of checking a chunk: how far it is good. `damage` is None where only the chunk ends."""
 
     def __init__(self, next_offset: i64, leader_epoch: i64, first_gap: i64) -> None:
         self.end: i64 = 0
@@ -84,7 +84,7 @@ def check_batches(
 
 
 class Due:
-    """What the indexes get from the batches of a chunk, and what they have to know for the next."""
+    """The entries that the indexes get from the batches of a chunk, and what has to be known for the next chunk."""
 
     def __init__(self, bytes_since_entry: i64, timestamp: i64, offset: i64) -> None:
         self.bytes_since_entry = bytes_since_entry
@@ -104,7 +104,8 @@ def entries_due(
     offset: i64,
     last_entry_timestamp: i64,
 ) -> Due:
-    """The entries of batches that lie from `position` on. The caller has made sure that offsets and positions fit."""
+    """Return the entries for batches that lie from `position` on. The caller has made sure that offsets and positions
+    fit."""
     due = Due(bytes_since_entry, timestamp, offset)
     offsets = BytesWriter()
     times = BytesWriter()
@@ -131,12 +132,13 @@ def entries_due(
 
 
 def is_batch(b: bytes, p: i64) -> bool:
-    """What a walk relies on: a length that leads forward, offsets that are none below 0."""
+    """Tell whether there is what a walk relies on: a length that leads forward, and no offset below 0."""
     return b[p + 16] == MAGIC and read_i32_be(b, p + 8) >= MIN_LENGTH and read_i64_be(b, p) >= 0 and b[p + 23] < 128
 
 
 def skip_to_offset(b: bytes, p: i64, offset: i64) -> i64:
-    """Where the first batch from `p` on starts that reaches the offset, or that is none, or whose head is cut."""
+    """Return where the first batch from `p` on starts that reaches the offset, that is not a batch, or whose header is
+    cut short."""
     end: i64 = len(b)
     while end - p >= OVERHEAD and is_batch(b, p):
         if offset - read_i64_be(b, p) <= i64(read_i32_be(b, p + 23)):  # the sum could leave 64 bits
@@ -146,7 +148,7 @@ def skip_to_offset(b: bytes, p: i64, offset: i64) -> i64:
 
 
 def skip_to_time(b: bytes, p: i64, timestamp: i64) -> i64:
-    """The same, for the first one with a record that is not before the time."""
+    """Do what `skip_to_offset` does, for the first batch with a record that is not before the time."""
     end: i64 = len(b)
     while end - p >= OVERHEAD and is_batch(b, p):
         if read_i64_be(b, p + 35) >= timestamp:
@@ -156,7 +158,7 @@ def skip_to_time(b: bytes, p: i64, timestamp: i64) -> i64:
 
 
 def skip_to_position(b: bytes, p: i64, limit: i64) -> i64:
-    """The same, for the first one that ends past `limit`, a position in `b` or behind it."""
+    """Do what `skip_to_offset` does, for the first batch that ends past `limit`, a position in `b` or behind it."""
     end: i64 = len(b)
     while end - p >= OVERHEAD and is_batch(b, p):
         after: i64 = p + 12 + i64(read_i32_be(b, p + 8))
@@ -167,8 +169,8 @@ def skip_to_position(b: bytes, p: i64, limit: i64) -> i64:
 
 
 def last_up_to(block: bytes, count: i64, size: i64, at: i64, is_wide: bool, target: i64) -> i64:
-    """The last of `count` entries of `size` bytes whose field (64 bits, or 32) `at` its place is at most the target;
-    -1 when there is none."""
+    """The index of the last of `count` entries of `size` bytes whose field `at` that position (64 bits, or 32) is at
+    most the target; -1 when there is none."""
     if count * size > len(block) or at < 0 or at + (8 if is_wide else 4) > size:
         raise ValueError(f"{count} entries of {size} bytes in a block of {len(block)}")
     low: i64 = 0

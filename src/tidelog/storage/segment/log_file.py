@@ -33,16 +33,16 @@ class SegmentLog:
         return self._files.path(LOG_SUFFIX)
 
     def open(self) -> File:
-        """Valid until the next file is opened: look into the indexes first."""
+        """Return the file, which is valid until the next file is opened: look into the indexes first."""
         return self._files.open(LOG_SUFFIX)
 
     def append(self, pieces: Sequence[Buffer], size_bytes: int) -> None:
-        """One write, all or nothing: on a fault nothing has been appended. An UndoFault says that the file could not
-        be brought back to that."""
+        """Write the pieces in one write, all or nothing: on a fault nothing has been appended. An UndoFault says that
+        the file could not be brought back to that."""
         file, position = self.open(), self.size_bytes
         try:
             end = position + file.write_at(position, pieces)
-            if end < position + size_bytes:  # short, which is rare
+            if end < position + size_bytes:  # a short write, which is rare
                 end = write_fully(file, end, [b"".join(pieces)[end - position :]])
         except StorageFault as fault:
             self.is_synced, self.is_torn = False, True
@@ -59,28 +59,28 @@ class SegmentLog:
         self.size_bytes, self.is_torn = position, False
 
     def read(self, position: int, size_bytes: int) -> bytes:
-        """Fewer bytes only at the end."""
+        """Read from the log; fewer bytes mean its end."""
         return self._files.read(LOG_SUFFIX, position, min(size_bytes, self.size_bytes - position))
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
-        """For walks along the batches, which know where the log ends."""
+        """Read without a check for the end: for walks along the batches, which know where the log ends."""
         return self._files.read(LOG_SUFFIX, position, size_bytes)
 
     @property
     def may_pin(self) -> bool:
-        """Whether a range may be asked for (`Descriptors.may_pin`)."""
+        """Tell whether a range may be asked for (`Descriptors.may_pin`)."""
         return self._files.descriptors.may_pin
 
     def file_range(self, position: int, size_bytes: int) -> FileRange:
-        """For sendfile: pins the file until it is released."""
+        """Return a range for sendfile, which pins the file until it is released."""
         return self.open().range(position, min(size_bytes, self.size_bytes - position))
 
     def is_cached(self, position: int, size_bytes: int) -> bool:
-        """Whether sending the range would probably not wait for the disk."""
+        """Tell whether sending the range would probably not wait for the disk."""
         return self.open().is_cached(position, size_bytes)
 
     def cached_range(self, position: int, size_bytes: int) -> FileRange | None:
-        """None where sending it would probably wait for the disk."""
+        """Return the range for sendfile; None where sending it would probably wait for the disk."""
         file, size_bytes = self.open(), min(size_bytes, self.size_bytes - position)
         return file.range(position, size_bytes) if file.is_cached(position, size_bytes) else None
 
@@ -89,7 +89,7 @@ class SegmentLog:
         return self._files.descriptors.fs.begin_warm(self.open(), position, size_bytes)
 
     def read_file(self, position: int, size_bytes: int) -> bytes:
-        """Of the file as it is, past the size that counts."""
+        """Read the file as it is, past the size that counts."""
         return self.open().read_at(position, size_bytes)
 
     def modified_ms(self) -> int:

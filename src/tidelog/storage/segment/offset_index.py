@@ -53,7 +53,7 @@ class OffsetIndex(IndexFile):
         self._append_entry(entry)
 
     def append_entries(self, entries: bytes) -> None:
-        """Many at once, as far as there is room."""
+        """Append many entries at once, as far as there is room."""
         self._append_entries(entries[: max(0, self._max_entries - self.entries) * ENTRY.size])
 
     def lookup(self, offset: int) -> OffsetPosition:
@@ -61,7 +61,7 @@ class OffsetIndex(IndexFile):
         return self._entry_or_start(*self._last_slot_up_to(_OFFSET, offset - self.base_offset))
 
     def lookup_position(self, position: int) -> OffsetPosition:
-        """The last entry at or before the position: a place at which a batch starts."""
+        """The last entry at or before the position, at which a batch starts."""
         return self._entry_or_start(*self._last_slot_up_to(_POSITION, position))
 
     def last_entry(self) -> OffsetPosition:
@@ -78,7 +78,7 @@ class OffsetIndex(IndexFile):
         self._truncate_entries(slot + 1)
 
     def sanity_check(self) -> None:
-        """What can be told from the ends of the file; CorruptIndexError."""
+        """Check what the size and the last entry can tell; raises CorruptIndexError."""
         size = self.file_size() or 0
         if size % ENTRY.size:
             raise CorruptIndexError(self.path, f"{size} bytes are no multiple of {ENTRY.size}")

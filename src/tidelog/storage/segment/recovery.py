@@ -16,13 +16,13 @@ def recover_segment(
     segment: Segment, on_chunk: OnChunk, recovery_point: int = 0, *, allows_gaps: bool = True, is_last: bool = False
 ) -> RecoveredSegment:
     """Scan everything, build the indexes anew, and truncate the log at the first damage. The transaction index comes
-    out empty: whoever handles the chunks knows the transactions, and calls `Segment.append_aborted`.
+    out empty: `on_chunk` has to know the transactions, and to call `Segment.append_aborted`.
 
-    `allows_gaps`: compaction makes them. Without it a gap past the recovery point is a torn base offset. So is, in
-    the last segment of a log (`is_last`), an offset out of the segment's reach: no compaction ever made that.
+    `allows_gaps`: compaction makes them. Without it a gap past the recovery point is a torn base offset. So is, in the
+    last segment of a log (`is_last`), an offset out of the segment's reach: no compaction ever made that.
 
-    CorruptSegmentError, and nothing is truncated, when the damage is below the recovery point: those bytes were durable
-    once, and their loss is not ours to hide.
+    Raises CorruptSegmentError, and truncates nothing, when the damage is below the recovery point: those bytes were
+    durable once, and their loss is not ours to hide.
     """
 
     def index(chunk: ScannedChunk) -> None:

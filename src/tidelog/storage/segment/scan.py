@@ -27,8 +27,9 @@ _OLD_MIN_LENGTH: Final = 14  # checksum, magic, attributes, two lengths: the sma
 
 
 class ScannedChunk(NamedTuple):
-    """Whole, checked batches as they lie in the file. Row i of `batches` starts at `data[batches.positions[i]]`, and
-    at `position + batches.positions[i]` in the file; it ends where the next one starts, the last at `batches.end`."""
+    """A chunk of whole, checked batches as they lie in the file. Row i of `batches` starts at
+    `data[batches.positions[i]]`, and at `position + batches.positions[i]` in the file; it ends where the next one
+    starts, the last at `batches.end`."""
 
     position: int
     data: bytes
@@ -59,7 +60,7 @@ def scan(
     """Scan the first `size` bytes of what `read_at` reads.
 
     From `dense_from` on a gap between offsets is damage, from `torn_from` on an offset that is out of the segment's
-    reach. Raise UnsupportedSegmentError for whole records of an old format.
+    reach. Raises UnsupportedSegmentError for whole records of an old format.
     """
     position = 0
     checked = Checked(base_offset, -1, MAX_INT64)
@@ -86,7 +87,7 @@ def scan(
 
 
 def _read_chunk(read_at: ReadAt, position: int, size: int, chunk_bytes: int) -> bytes:
-    """At least one batch, where there is a whole one."""
+    """Read a chunk, with at least one whole batch where the file has one."""
     data = read_at(position, min(chunk_bytes, size - position))
     if len(data) < BATCH_OVERHEAD:
         return data
@@ -97,8 +98,8 @@ def _read_chunk(read_at: ReadAt, position: int, size: int, chunk_bytes: int) -> 
 
 
 def _refuse_old_format(path: str, position: int, data: bytes, next_offset: int) -> None:
-    """Messages of format 0 and 1 have their own checksum: where it is right they are data, not damage (nor the zeros
-    of a torn write, which look like format 0)."""
+    """Raise UnsupportedSegmentError for a message of format 0 or 1. Those have their own checksum: where it is right
+    they are data, not damage (nor the zeros of a torn write, which look like format 0)."""
     if len(data) <= MAGIC_POSITION or data[MAGIC_POSITION] > 1:
         return
     (length,) = _LENGTH.unpack_from(data, _LENGTH_POSITION)

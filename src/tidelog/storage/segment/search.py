@@ -13,7 +13,7 @@ from tidelog.storage.errors import ColdRead, CorruptSegmentError
 from tidelog.storage.segment.kernels_scan import skip_to_offset, skip_to_position, skip_to_time
 from tidelog.storage.segment.time_index import TimestampOffset
 
-# Of large batches the headers are read one by one, small ones many at once: copying costs, and so does calling.
+# Headers of large batches are read one by one, those of small ones many at once: copying costs, and so does calling.
 SMALL_READ_BYTES: Final = 512
 LARGE_READ_BYTES: Final = 4096
 # base offset, length, (leader epoch), magic, (checksum, attributes), last offset delta, (base timestamp), max timestamp
@@ -32,7 +32,7 @@ class LogBytes(Protocol):
 
 
 class Frame(NamedTuple):
-    """Where a batch lies, and the little of its header that searches need."""
+    """The position of a batch, and the little of its header that searches need."""
 
     position: int
     size: int
@@ -48,22 +48,22 @@ class FoundRecord(NamedTuple):
 
 
 def first_reaching(log: LogBytes, position: int, end: int, offset: int) -> Frame | None:
-    """The first batch whose last offset is at least `offset`."""
+    """Return the first batch whose last offset is at least `offset`."""
     return _first(log, position, end, lambda data, _start: skip_to_offset(data, 0, offset))
 
 
 def first_ending_past(log: LogBytes, position: int, end: int, limit: int) -> Frame | None:
-    """The first batch that ends past `limit`: what lies before it is what fits. None where all of them fit."""
+    """Return the first batch that ends past `limit`: what lies before it is what fits. None where all of them fit."""
     return _first(log, position, end, lambda data, start: skip_to_position(data, 0, limit - start))
 
 
 def frame_at(log: LogBytes, position: int, end: int) -> Frame:
-    """The batch that starts at `position`."""
+    """Return the batch that starts at `position`."""
     return _frame(log, _read(log, position, end, SMALL_READ_BYTES), 0, position, end)
 
 
 def _first(log: LogBytes, position: int, end: int, skip: Callable[[bytes, int], int]) -> Frame | None:
-    """The batch at which `skip` stops, which is given bytes of the log and where they start."""
+    """Return the batch at which `skip` stops. `skip` is given bytes of the log and the position at which they start."""
     read_bytes = SMALL_READ_BYTES
     while position < end:
         data = _read(log, position, end, read_bytes)
@@ -77,8 +77,8 @@ def _first(log: LogBytes, position: int, end: int, skip: Callable[[bytes, int], 
 
 
 def frames(log: LogBytes, position: int, end: int, from_timestamp: int = MIN_INT64) -> Iterator[Frame]:
-    """The batches from `position` (where one must start) to `end` (where one must end) that have a record at or after
-    a time."""
+    """Yield the batches from `position` (where one must start) to `end` (where one must end) that have a record at or
+    after a time."""
     for step in frame_steps(log, position, end, from_timestamp):
         if isinstance(step, Frame):
             yield step
@@ -89,7 +89,8 @@ def frames(log: LogBytes, position: int, end: int, from_timestamp: int = MIN_INT
 def frame_steps(
     log: LogBytes, position: int, end: int, from_timestamp: int = MIN_INT64
 ) -> Iterator[Frame | ColdRead | None]:
-    """The same in steps: None after each read, and what has to be warmed where one would wait for the disk."""
+    """Do what `frames` does, in steps: None after each read, and a ColdRead to be warmed where one would wait for the
+    disk."""
     data, start = b"", position
     while position < end:
         at = skip_to_time(data, position - start, from_timestamp)
@@ -111,7 +112,7 @@ def frame_steps(
 
 
 def _next_read_bytes(passed_bytes: int) -> int:
-    """By how far the bytes of the last read have led."""
+    """The size of the next read: small after one whose bytes led far, because batches are large there."""
     return SMALL_READ_BYTES if passed_bytes > LARGE_READ_BYTES else LARGE_READ_BYTES
 
 
@@ -136,7 +137,7 @@ def _frame(log: LogBytes, data: bytes, at: int, position: int, end: int) -> Fram
 
 
 def largest_timestamp(log: LogBytes, position: int, end: int, known: TimestampOffset) -> TimestampOffset:
-    """The largest timestamp of these batches and the one that is known, the earlier one of two that are equal."""
+    """The largest timestamp of these batches and the one that is known; of two that are equal, the earlier one."""
     for frame in frames(log, position, end):
         if frame.max_timestamp > known.timestamp:
             known = TimestampOffset(frame.max_timestamp, frame.last_offset)

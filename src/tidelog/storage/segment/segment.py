@@ -64,7 +64,7 @@ class Segment:
         self.is_sealed = False
         self.created_ms = now_ms
         self.roll_jitter_ms = 0
-        self.version = 0  # counts what moves batches: positions that were remembered before are worth nothing
+        self.version = 0  # counts what moves batches: positions remembered under an older version are wrong
 
     @classmethod
     def create(
@@ -77,7 +77,8 @@ class Segment:
         suffix: str = NO_SUFFIX,
         is_made: bool = False,
     ) -> "Segment":
-        """An empty one. AlreadyExists when there is a log of that name, unless it `is_made`: then its empty file is."""
+        """Make an empty segment. Raises AlreadyExists when there is a log of that name, unless the empty file `is_made`
+        already."""
         files = SegmentFiles(descriptors, directory, base_offset, suffix)
         files.create_log(is_made=is_made)
         segment = cls(files, settings, 0, now_ms)
@@ -94,12 +95,13 @@ class Segment:
         now_ms: int = 0,
         suffix: str = NO_SUFFIX,
     ) -> "Segment":
-        """One that is there (NotFound). Costs one `stat`; everything else is read when it is needed."""
+        """Open a segment that is there; raises NotFound. Costs one `stat`; everything else is read when it is
+        needed."""
         files = SegmentFiles(descriptors, directory, base_offset, suffix)
         size_bytes = descriptors.fs.stat(files.path(LOG_SUFFIX)).size
         return cls(files, settings, size_bytes, now_ms)
 
-    # What it is
+    # Facts
 
     @property
     def base_offset(self) -> int:
@@ -107,7 +109,7 @@ class Segment:
 
     @property
     def path(self) -> str:
-        """Of the log."""
+        """The path of the log."""
         return self.log.path
 
     @property
@@ -116,16 +118,16 @@ class Segment:
 
     @property
     def size_bytes(self) -> int:
-        """Of the log alone."""
+        """The size of the log alone."""
         return self.log.size_bytes
 
     @property
     def max_timestamp(self) -> int:
-        """-1 where no record has one."""
+        """The largest timestamp; -1 where no record has one."""
         return self.indexes.largest().timestamp
 
     def largest_timestamp(self) -> int:
-        """What retention goes by: the records' time, or the file's where they have none."""
+        """The time by which retention goes: the records' time, or the file's where they have none."""
         return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms()
 
     def modified_ms(self) -> int:
@@ -138,7 +140,7 @@ class Segment:
         return NO_TIMESTAMP if self._first_timestamp is None else self._first_timestamp
 
     def next_offset(self) -> int:
-        """After the last batch; the base offset of an empty segment. Walks from the last index entry."""
+        """The offset after the last batch; the base offset of an empty segment. Walks from the last index entry."""
         offset, start = self.base_offset, self.indexes.offset.last_entry().position
         for frame in frames(self.log, start, self.size_bytes):
             offset = frame.last_offset + 1
@@ -147,12 +149,12 @@ class Segment:
     # Appending
 
     def can_hold(self, last_offset: int) -> bool:
-        """Whether the offset is near enough to the base for 32 bits."""
+        """Tell whether the offset is near enough to the base for 32 bits."""
         return self.indexes.offset.can_hold(last_offset)
 
     def room(self, now_ms: int, segment_bytes: int, segment_ms: int) -> Room:
-        """How much more belongs in here: by size, by age, as long as there is room in the indexes, and as far as the
-        offsets are near enough to the base for 32 bits."""
+        """Return how much more belongs in here: by size, by age, as long as there is room in the indexes, and as far as
+        the offsets are near enough to the base for 32 bits."""
         last_offset = self.base_offset + MAX_INT32
         if self.indexes.is_full:
             return Room(NO_ROOM, last_offset)
@@ -166,7 +168,7 @@ class Segment:
         return Room(room_bytes if now_ms - self.created_ms <= lifetime_ms else NO_ROOM, last_offset)
 
     def room_at_most(self) -> Room:
-        """As far as the 32 bits of offsets and positions go."""
+        """Return the room that the 32 bits of offsets and positions leave, whatever the settings."""
         return Room(MAX_INT32 - self.size_bytes, self.base_offset + MAX_INT32)
 
     def append(self, pieces: Sequence[Buffer], batches: Sequence[AppendedBatch]) -> None:
@@ -183,7 +185,7 @@ class Segment:
         self.indexes.note_appended(position, batches)
 
     def append_aborted(self, aborted: AbortedTxn) -> None:
-        """An abort marker has been appended here."""
+        """Note that an abort marker has been appended here."""
         self._indexes_are_synced = False
         self.indexes.note_aborted(aborted)
 
@@ -192,9 +194,9 @@ class Segment:
     def locate(
         self, offset: int, max_bytes: int, max_position: int | None = None, *, min_one_batch: bool = True
     ) -> Located | None:
-        """The whole batches to send to a reader at `offset`: at most `max_bytes`, unless already the first is larger
-        and `min_one_batch` asks for it all the same; never past `max_position`, at which a batch must end. None when
-        the segment ends before the offset."""
+        """Return the whole batches to send to a reader at `offset`: at most `max_bytes`, unless already the first is
+        larger and `min_one_batch` asks for it all the same; never past `max_position`, at which a batch must end. None
+        when the segment ends before the offset."""
         first = self.first_reaching(offset)
         if first is None:
             return None
@@ -209,42 +211,42 @@ class Segment:
         return Located(first.position, end - first.position, first.base_offset)
 
     def first_reaching(self, offset: int) -> Frame | None:
-        """The batch that holds the offset, or the next one that there is."""
+        """Return the batch that holds the offset, or the next one that there is."""
         start = self.indexes.offset.lookup(offset).position
         return first_reaching(self.log, start, self.size_bytes, offset)
 
     def first_ending_past(self, position: int, end: int, limit: int) -> Frame | None:
-        """The first batch from `position` on that ends past `limit`."""
+        """Return the first batch from `position` on that ends past `limit`."""
         start = max(position, self.indexes.offset.lookup_position(limit).position)
         return first_ending_past(self.log, start, end, limit)
 
     def frame_at(self, position: int) -> Frame:
-        """The batch that starts there."""
+        """Return the batch that starts there."""
         return frame_at(self.log, position, self.size_bytes)
 
     def position_of(self, offset: int) -> int | None:
-        """Where the batch starts that holds the offset, or the next one that there is."""
+        """The position at which the batch starts that holds the offset, or the next one that there is."""
         frame = self.first_reaching(offset)
         return None if frame is None else frame.position
 
     def read(self, position: int, size_bytes: int) -> bytes:
-        """Fewer bytes only at the end of the segment."""
+        """Read from the log; fewer bytes mean the end of the segment."""
         return self.log.read(position, size_bytes)
 
     def file_range(self, position: int, size_bytes: int) -> FileRange:
-        """For sendfile: pins the file until it is released."""
+        """Return a range for sendfile, which pins the file until it is released."""
         return self.log.file_range(position, size_bytes)
 
     def search_time(self, timestamp: int, from_offset: int) -> Search[FoundRecord | None]:
-        """The first record from `from_offset` on that is not before the time."""
+        """Search for the first record from `from_offset` on that is not before the time."""
         return first_at_time(self.log, self.indexes, self.size_bytes, timestamp, from_offset)
 
     def find_by_timestamp(self, timestamp: int, from_offset: int) -> FoundRecord | None:
-        """The same, at once."""
+        """Return what `search_time` finds, at once."""
         return finish(self.search_time(timestamp, from_offset))
 
     def search_latest(self, from_offset: int) -> Search[int]:
-        """The largest timestamp among the records at `from_offset` or later; -1 where there is none."""
+        """Search for the largest timestamp among the records at `from_offset` or later; -1 where there is none."""
         return latest_from(self.log, self.indexes, self.size_bytes, from_offset)
 
     def collect_aborted(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTxn], bool]:
@@ -254,10 +256,10 @@ class Segment:
     # Truncating
 
     def truncate_to(self, offset: int) -> int:
-        """Drop the batches that reach the offset, also one that begins before it; returns how many bytes that was.
-        Not synced: the caller lowers the recovery point first, and recovery tells old epochs from new.
+        """Drop the batches that reach the offset, also one that begins before it; return how many bytes that was.
 
-        Indexes first: an index that lacks entries is only slow, one that has too many is wrong.
+        Not synced: the caller lowers the recovery point first, and recovery tells old epochs from new. Indexes come
+        first: an index that lacks entries is only slow, one that has too many is wrong.
         """
         position, before = self.position_of(offset), self.size_bytes
         self.version += 1
@@ -275,7 +277,7 @@ class Segment:
     # Recovering: see `recover_segment`, which scans the log and calls these in order
 
     def forget_indexes(self) -> None:
-        """The indexes are to be built anew, from what a scan of the log finds."""
+        """Drop the indexes, to build them anew from what a scan of the log finds."""
         self.version += 1
         self.indexes.reset()
         self._start_indexes()
@@ -292,24 +294,26 @@ class Segment:
         self.indexes.note_batches(chunk.position, batches)
 
     def keep_scanned(self, valid_bytes: int) -> None:
-        """The scan is over: truncate the log behind what it found valid, and write the indexes."""
+        """End the recovery after the scan: truncate the log behind what it found valid, and write the indexes."""
         self.log.truncate(valid_bytes)
         self._write_indexes()
 
     def _start_indexes(self) -> None:
-        """Their files are to be written, however little there will be to write."""
+        """Have the files of the indexes written, however little there will be in them."""
         self.indexes.is_written = self._indexes_are_synced = False
 
     # Durability
 
     def seal(self) -> None:
-        """The log rolls: nothing more is appended here. The indexes are written, and the next flush syncs them too."""
+        """Seal the segment when the log rolls: nothing more is appended here. The indexes are written, and the next
+        flush syncs them."""
         self._write_indexes()
         self.is_sealed = True
 
     def _write_indexes(self) -> bool:
-        """Whether their files have everything. Where there is no room the entries wait in memory, and are found there;
-        each flush tries again, and until then recovery would scan the segment (`Flush.checkpoint`)."""
+        """Write the indexes; tell whether their files have everything. Where there is no room the entries wait in
+        memory, and are found there; each flush tries again, and until then recovery would scan the segment
+        (`Flush.checkpoint`)."""
         try:
             self.indexes.write()
         except DiskFull:
@@ -318,12 +322,12 @@ class Segment:
 
     @property
     def lacks_indexes(self) -> bool:
-        """Whether it is sealed, and there was no room for its indexes so far."""
+        """Tell whether the segment is sealed, and there was no room for its indexes so far."""
         return self.is_sealed and not self.indexes.is_written
 
     @property
     def is_flushed(self) -> bool:
-        """Whether a flush would have nothing to do."""
+        """Tell whether a flush would have nothing to do."""
         return not self._paths_to_sync() and not self._files.has_new_names
 
     def _paths_to_sync(self) -> list[str]:
@@ -333,7 +337,8 @@ class Segment:
         return [self._files.path(kind) for kind in kinds]
 
     def begin_flush(self, tickets: list[Ticket]) -> None:
-        """Adds what has to complete, one by one: what was begun before a shortage is to be waited for all the same."""
+        """Begin the syncs and add each to `tickets` at once: what was begun before a shortage is to be waited for all
+        the same."""
         descriptors = self._files.descriptors
         for path in self._paths_to_sync():
             tickets.append(descriptors.fs.begin_sync(descriptors.open(path)))  # noqa: PERF401 - one by one
@@ -342,7 +347,7 @@ class Segment:
         self._mark_flushed()
 
     def flush(self) -> None:
-        """The same, waiting for the disk."""
+        """Sync everything, waiting for the disk."""
         descriptors = self._files.descriptors
         for path in self._paths_to_sync():
             descriptors.open(path).sync()
@@ -351,7 +356,8 @@ class Segment:
         self._mark_flushed()
 
     def begin_flush_cut(self, tickets: list[Ticket]) -> None:
-        """After `truncate_to`, log and indexes: or a power loss brings batches and entries back before newer ones."""
+        """Begin to sync log and indexes after `truncate_to`: a power loss must not bring batches and entries back
+        before newer ones."""
         try:
             self.is_sealed = True
             self.begin_flush(tickets)
@@ -364,7 +370,7 @@ class Segment:
         self._indexes_are_synced = self._indexes_are_synced or (self.is_sealed and self.indexes.is_written)
 
     def close(self) -> None:
-        """Write what waits, and give the descriptors back. Not a flush."""
+        """Write the index entries that wait, and give the descriptors back. Not a flush."""
         self.indexes.write()
         self._files.drop()
 
@@ -375,10 +381,10 @@ class Segment:
         self._files.change_state(suffix)
 
     def directory_renamed(self, directory: str) -> None:
-        """The partition's directory has another name now."""
+        """Take over the new name of the partition's directory."""
         self._files.move_to(directory)
 
     def delete(self) -> None:
-        """Remove all files. Bytes that are being sent stay readable until they are."""
+        """Remove all files. Bytes that are being sent stay readable until they are sent."""
         for kind in SEGMENT_KINDS:
             self._files.remove(kind)

@@ -12,6 +12,6 @@ def index_settings(config: TopicConfig) -> IndexSettings:
 
 
 def roll_jitter_ms(topic_partition: TopicPartition, base_offset: int, jitter_ms: int) -> int:
-    """By how much earlier than `segment.ms` a segment rolls. Spread by a hash, not by chance: a restart or another
-    replica comes to the same."""
+    """The time by which a segment rolls earlier than `segment.ms`. It is spread by a hash, not at random: after a
+    restart, or on another replica, it is the same."""
     return crc32(f"{topic_partition} {base_offset}".encode()) % jitter_ms if jitter_ms else 0

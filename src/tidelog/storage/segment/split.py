@@ -59,8 +59,8 @@ class Split(NamedTuple):
 
 
 def split_overflowed(descriptors: Descriptors, directory: str, segments: LogSegments, whole_to: int) -> list[Split]:
-    """The splits made; when there are any, the segments have to be opened anew. Costs nothing where the base offsets
-    alone show that nothing can have overflowed."""
+    """Split the segments that overflowed, and return the splits; when there are any, the segments have to be opened
+    anew. Costs nothing where the base offsets alone show that nothing can have overflowed."""
     splits = []
     for segment, end_offset in zip(segments, [*segments.base_offsets[1:], whole_to], strict=False):
         if end_offset - 1 - segment.base_offset > MAX_INT32 or segment.size_bytes > MAX_INT32:
@@ -73,7 +73,8 @@ def split_overflowed(descriptors: Descriptors, directory: str, segments: LogSegm
 
 
 def _parts(fs: FileSystem, segment: Segment, end_offset: int) -> list[Part]:
-    """Empty when not every batch is good, in order, and known to belong there: then recovery has to look at it."""
+    """Return the parts to split the segment into; none when not every batch is good, in order, and known to belong
+    there: then recovery has to look at it."""
     parts = [Part(segment.base_offset, 0, 0)]
     next_offset = segment.base_offset
     try:
@@ -90,7 +91,8 @@ def _parts(fs: FileSystem, segment: Segment, end_offset: int) -> list[Part]:
 
 
 def _place(parts: list[Part], source: SourceBatch, next_offset: int) -> None:
-    """Into the last part, or a new one. That begins where the last one ends, as after a roll, unless it is too far."""
+    """Add the batch to the last part, or to a new one. That begins where the last one ends, as after a roll, unless the
+    batch is too far from there."""
     last, header = parts[-1], source.batch.header
     is_near = header.last_offset - last.base_offset <= MAX_INT32
     if is_near and source.file_end - last.start <= MAX_INT32:
@@ -120,7 +122,7 @@ def _split(descriptors: Descriptors, directory: str, path: str, parts: Sequence[
 
 
 def _write(descriptors: Descriptors, directory: str, path: str, part: Part) -> None:
-    """Byte for byte: every batch is as good as it was."""
+    """Write one part, byte for byte: every batch is as good as it was."""
     target = descriptors.fs.open(
         join(directory, segment_name(part.base_offset, LOG_SUFFIX, CLEANED_SUFFIX)), OpenMode.CREATE
     )

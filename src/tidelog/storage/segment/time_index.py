@@ -43,7 +43,7 @@ class TimeIndex(IndexFile):
         return self.entries >= self._max_entries - 1
 
     def maybe_append(self, timestamp: int, offset: int, *, use_last_slot: bool = False) -> None:
-        """Does nothing unless the timestamp is later than the last entry's."""
+        """Append an entry, unless its timestamp is not later than the last entry's."""
         if timestamp < 0:
             return
         relative = offset - self.base_offset
@@ -59,7 +59,7 @@ class TimeIndex(IndexFile):
         self._append_entry(entry)
 
     def append_entries(self, entries: bytes) -> None:
-        """Many at once, as far as there is room; the last slot stays free."""
+        """Append many entries at once, as far as there is room; the last slot stays free."""
         self._append_entries(entries[: max(0, self._max_entries - 1 - self.entries) * ENTRY.size])
 
     def lookup(self, timestamp: int) -> TimestampOffset:
@@ -79,7 +79,7 @@ class TimeIndex(IndexFile):
         self._truncate_entries(slot + 1)
 
     def sanity_check(self) -> None:
-        """What can be told from the ends of the file; CorruptIndexError."""
+        """Check what the size and the first and last entry can tell; raises CorruptIndexError."""
         size = self.file_size() or 0
         if size % ENTRY.size:
             raise CorruptIndexError(self.path, f"{size} bytes are no multiple of {ENTRY.size}")

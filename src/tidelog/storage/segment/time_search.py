@@ -25,7 +25,7 @@ Search: TypeAlias = Generator[Step, None, T]
 
 
 def finish(search: Search[T]) -> T:
-    """The answer, at once: whoever asks may wait for the disk, and for heavy batches."""
+    """Return the answer of a search, at once: for callers that may wait for the disk, and for heavy batches."""
     try:
         while True:
             needed = next(search)
@@ -39,7 +39,7 @@ def finish(search: Search[T]) -> T:
 
 
 def warm(look: Callable[[], T]) -> Search[T]:
-    """What `look` returns, once all of it is in the page cache."""
+    """Return what `look` returns, once everything that it reads is in the page cache."""
     while True:
         try:
             return look()
@@ -50,8 +50,8 @@ def warm(look: Callable[[], T]) -> Search[T]:
 def first_at_time(
     log: LogBytes, indexes: SegmentIndexes, end: int, timestamp: int, from_offset: int
 ) -> Search[FoundRecord | None]:
-    """The first record at `from_offset` or later whose timestamp is not before `timestamp`. Only batches that can have
-    one are read and inflated."""
+    """Search for the first record at `from_offset` or later whose timestamp is not before `timestamp`. Only batches
+    that can have one are read and inflated."""
     start = yield from warm(lambda: _start(indexes, timestamp, from_offset))
     for step in frame_steps(log, start, end, timestamp):
         if not isinstance(step, Frame):
@@ -64,15 +64,16 @@ def first_at_time(
 
 
 def _start(indexes: SegmentIndexes, timestamp: int, from_offset: int) -> int:
-    """No batch before this position has a record that is late enough. Of the largest timestamp it is known where."""
+    """The position before which no batch has a record that is late enough. For the largest timestamp of the segment the
+    indexes know the batch itself."""
     largest = indexes.largest()
     offset = largest.offset if timestamp == largest.timestamp else indexes.time.lookup(timestamp).offset
     return indexes.offset.lookup(max(offset, from_offset)).position
 
 
 def latest_from(log: LogBytes, indexes: SegmentIndexes, end: int, from_offset: int) -> Search[int]:
-    """The largest timestamp of the records at `from_offset` or later; -1 where there is none. It is the segment's
-    largest, unless that is of a record before: then every header behind `from_offset` is looked at."""
+    """Search for the largest timestamp of the records at `from_offset` or later; -1 where there is none. It is the
+    segment's largest, unless that is of a record before `from_offset`: then every header behind is looked at."""
     largest = yield from warm(indexes.largest)
     if largest.offset >= from_offset:
         position = yield from warm(lambda: indexes.offset.lookup(largest.offset).position)
@@ -93,7 +94,8 @@ def latest_from(log: LogBytes, indexes: SegmentIndexes, end: int, from_offset: i
 
 
 def _latest_of(log: LogBytes, frame: Frame, from_offset: int) -> Search[int]:
-    """Of the batch that the offset lies in, the header does not tell which of its records the time is of."""
+    """Return the largest timestamp that the batch has at `from_offset` or later. The batch that holds `from_offset` has
+    to be looked into, because its header does not tell which of its records has that time."""
     if frame.base_offset >= from_offset:
         return frame.max_timestamp
     _batch, answer = yield from _ask(log, frame, MAX_INT64, from_offset)
@@ -101,7 +103,7 @@ def _latest_of(log: LogBytes, frame: Frame, from_offset: int) -> Search[int]:
 
 
 def _ask(log: LogBytes, frame: Frame, timestamp: int, from_offset: int) -> Search[tuple[RecordBatch, TimeAnswer]]:
-    """Look into one batch."""
+    """Look into one batch, in steps: read it, and ask again after a heavy lookup was answered."""
     data = yield from warm(lambda: log.read_at(frame.position, frame.size))
     try:
         batch = read_batch(data)

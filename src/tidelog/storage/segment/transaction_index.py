@@ -41,13 +41,13 @@ class TransactionIndex(IndexFile):
         self._append_entries(ENTRY.pack(VERSION, *aborted))
 
     def flush_entries(self) -> None:
-        """Unlike the other indexes this one is not made for nothing."""
+        """Write the entries that wait. Unlike the other indexes, the file of this one is not made without an entry."""
         if self._pending:
             super().flush_entries()
 
     def collect(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTxn], bool]:
-        """Those that overlap `fetch_offset` up to and without `upper_bound_offset`; and whether that is all of them,
-        or later segments may have more."""
+        """Return the transactions that overlap the offsets from `fetch_offset` to before `upper_bound_offset`; and
+        whether these are all, or later segments may have more."""
         found = []
         slot, _ = self._last_slot_up_to(_LAST_OFFSET, fetch_offset - 1)
         for aborted in self._from(slot + 1):
@@ -66,7 +66,7 @@ class TransactionIndex(IndexFile):
         self._truncate_entries(slot + 1)
 
     def sanity_check(self) -> None:
-        """Every entry; CorruptIndexError."""
+        """Check every entry; raises CorruptIndexError."""
         size = self.file_size() or 0
         if size % ENTRY.size:
             raise CorruptIndexError(self.path, f"{size} bytes are no multiple of {ENTRY.size}")
