@@ -75,9 +75,9 @@ def java_command(jars: Path, main_class: str, *arguments: str, jvm: Sequence[str
     return ["java", *options, logging, "-cp", f"{jars}/*", main_class, *arguments]
 
 
-def run_tool(jars: Path, main_class: str, *arguments: str) -> tuple[str, str]:
-    """Run a tool and return its standard output and standard error; fail when the tool fails."""
+def run_tool(jars: Path, main_class: str, *arguments: str, seconds_max: float = TOOL_SECONDS_MAX) -> tuple[str, str]:
+    """Run a tool and return its standard output and standard error; fail when the tool fails or takes too long."""
     command = java_command(jars, main_class, *arguments)
-    outcome = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_SECONDS_MAX)
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=seconds_max)
     assert outcome.returncode == 0, outcome.stdout[-2000:] + outcome.stderr[-2000:]
     return outcome.stdout, outcome.stderr
