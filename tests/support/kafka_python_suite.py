@@ -121,9 +121,10 @@ def _run(root: Path, host: str, port: int, *arguments: str) -> Outcomes:
     plugins += ["-p", "tests.support.time_limit"]
     options = ["-c", os.devnull, "--rootdir", str(root), "--junitxml", str(report), "--show-capture=no", *plugins]
     command = [sys.executable, "-m", "pytest", "-q", *options, *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     report.unlink(missing_ok=True)
-    with subprocess.Popen(command, cwd=root, env=environment, text=True, **pipes) as process:
+    with subprocess.Popen(
+        command, cwd=root, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         try:
             output, complaints = process.communicate(timeout=RUN_SECONDS_MAX)
         except subprocess.TimeoutExpired:
