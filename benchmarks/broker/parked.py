@@ -21,6 +21,7 @@ class Waiting:
         self._sockets = [socket.create_connection(("127.0.0.1", port), timeout=CONNECT_SECONDS) for _ in range(count)]
         self._selector = selectors.DefaultSelector()
         self._is_over = False
+        self._failure = ""
         self._buffer = memoryview(bytearray(RECEIVE_BYTES))
         self.answers = 0
         for sock in self._sockets:
@@ -35,33 +36,38 @@ class Waiting:
         while not self._is_over:
             for key, _events in self._selector.select(0.1):
                 assert isinstance(key.fileobj, socket.socket)
-                self._receive(key.fileobj, key.data)
+                if not self._receive(key.fileobj, key.data):
+                    self._failure = "the broker ended the connection of a fetch that was to wait"
+                    return
 
-    def _receive(self, sock: socket.socket, state: list[bytes | int]) -> None:
-        """Pass over an answer, and ask again at its end."""
+    def _receive(self, sock: socket.socket, state: list[bytes | int]) -> bool:
+        """Pass over an answer, and ask again at its end; False where the connection has ended."""
         head, left, turn = state
         assert isinstance(head, bytes)
         assert isinstance(left, int)
         assert isinstance(turn, int)
         if len(head) < 4:
-            head += sock.recv(4 - len(head))
+            received = sock.recv(4 - len(head))
+            head += received
             state[0], state[1] = head, int.from_bytes(head, "big") if len(head) == 4 else 0
-            return
+            return bool(received)
         count = sock.recv_into(self._buffer, min(left, RECEIVE_BYTES))
-        if not count:
-            raise RuntimeError("the broker ended the connection of a fetch that waits")
         state[1] = left - count
         if left == count:
             state[0], state[2] = b"", turn + 1
             self.answers += 1
             sock.sendall(self._frames[turn % len(self._frames)])
+        return bool(count)
 
     def close(self) -> None:
+        """End the connections; RuntimeError where one of them did not wait all the time."""
         self._is_over = True
         self._thread.join()
         self._selector.close()
         for sock in self._sockets:
             sock.close()
+        if self._failure:
+            raise RuntimeError(self._failure)
 
 
 @contextmanager
