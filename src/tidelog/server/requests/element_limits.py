@@ -13,7 +13,7 @@ from typing import Final
 
 from tidelog.protocol.api import ApiKey
 
-ELEMENTS_MAX: Final = 100_000
+ELEMENTS_MAX: Final = 90_000
 DECISION_ELEMENTS_MAX: Final = 20_000
 PRODUCE_ELEMENTS_MAX: Final = 10_000  # as many batches as a producer's request of a megabyte can have
 # A request up to so many bytes is decoded and handled in one go: an element takes a byte at least.
