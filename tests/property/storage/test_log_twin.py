@@ -245,6 +245,16 @@ class CompactedLogAndList(LogAndList):
     )
 
 
+def test_the_latest_time_is_that_of_a_record_which_compaction_has_left() -> None:
+    """The first segment keeps an empty batch, whose header has a later time than any record: found by `tools.sim`."""
+    twin = CompactedLogAndList()
+    twin.begin(flushes_new=True)
+    twin.the_same()  # the log is made now, so that all records have one time but the last two
+    twin.append([[(b"a", 0, 0)], [(b"a", 0, 0), (b"a", 56, 0), (b"a", 60, 0), (b"a", 60, -1)]])
+    twin.compact(turn=[[(b"a", 0, -1)]], small_table=False)
+    assert offset_for_time(twin.log, MAX_TIMESTAMP)[:2] == (twin.visible()[0].time, 4)
+
+
 SETTINGS = settings(
     max_examples=40,
     stateful_step_count=30,

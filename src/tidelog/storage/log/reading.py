@@ -287,4 +287,17 @@ def _latest_time(log: Log) -> Search[OffsetAtTime]:
         else:
             latest = max(latest, (yield from warm(segment.indexes.largest)).timestamp)
         yield None
+    if latest < 0:
+        return NOT_FOUND
+    found = yield from _first_at(log, latest)
+    return found if found.offset >= 0 else (yield from _latest_time_of_records(log))
+
+
+def _latest_time_of_records(log: Log) -> Search[OffsetAtTime]:
+    """Do what `_latest_time` does, where the largest timestamp that the indexes know is of a batch without records:
+    compaction keeps the header of a batch, with its timestamps, where its offset matters."""
+    start, latest = log.log_start_offset, NO_TIMESTAMP
+    for segment in log.segments.from_offset(start):
+        latest = max(latest, (yield from segment.search_latest(start)))
+        yield None
     return NOT_FOUND if latest < 0 else (yield from _first_at(log, latest))

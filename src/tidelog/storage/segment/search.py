@@ -40,6 +40,11 @@ class Frame(NamedTuple):
     last_offset: int
     max_timestamp: int
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether compaction has left no record of the batch: its header still says when the last one was."""
+        return self.size == BATCH_OVERHEAD
+
 
 class FoundRecord(NamedTuple):
     timestamp: int

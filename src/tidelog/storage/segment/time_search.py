@@ -73,14 +73,15 @@ def _start(indexes: SegmentIndexes, timestamp: int, from_offset: int) -> int:
 
 def latest_from(log: LogBytes, indexes: SegmentIndexes, end: int, from_offset: int) -> Search[int]:
     """Search for the largest timestamp of the records at `from_offset` or later; -1 where there is none. It is the
-    segment's largest, unless that is of a record before `from_offset`: then every header behind is looked at."""
+    segment's largest, unless that is of a record before `from_offset`, or of a batch from which compaction has removed
+    all records: then every header behind is looked at."""
     largest = yield from warm(indexes.largest)
     if largest.offset >= from_offset:
         position = yield from warm(lambda: indexes.offset.lookup(largest.offset).position)
         for step in frame_steps(log, position, end, largest.timestamp):
             if not isinstance(step, Frame):
                 yield step
-            elif step.base_offset >= from_offset:
+            elif step.base_offset >= from_offset and not step.is_empty:
                 return largest.timestamp
             else:
                 break
@@ -88,7 +89,7 @@ def latest_from(log: LogBytes, indexes: SegmentIndexes, end: int, from_offset: i
     for step in frame_steps(log, start, end):
         if not isinstance(step, Frame):
             yield step
-        elif step.max_timestamp > latest and step.last_offset >= from_offset:
+        elif step.max_timestamp > latest and step.last_offset >= from_offset and not step.is_empty:
             latest = max(latest, (yield from _latest_of(log, step, from_offset)))
     return latest
 
