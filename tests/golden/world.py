@@ -127,7 +127,7 @@ class World:
                 self.config,
                 partition=0,
                 coordinator_epoch=self.epoch,
-                take_producer_id=self._take_producer_id,
+                allocate_producer_id=self._allocate_producer_id,
                 transaction_version=lambda: self.transaction_version,
                 offsets_partition_for=lambda _group_id: 7,
                 max_record_bytes=MAX_RECORD_BYTES,
@@ -191,7 +191,7 @@ class World:
         self._metadata_offset += 1
         return self.metadata.freeze(self._metadata_offset, 0, self.wall_ms), self.metadata.take_changes()
 
-    def _take_producer_id(self) -> int:
+    def _allocate_producer_id(self) -> int:
         self.next_producer_id += 1
         return self.next_producer_id - 1
 

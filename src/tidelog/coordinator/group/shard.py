@@ -19,7 +19,7 @@ from tidelog.model.ids import Uuid
 from tidelog.ports.entropy import Entropy
 
 if TYPE_CHECKING:
-    from tidelog.coordinator.group.consumer.crowd import Crowd
+    from tidelog.coordinator.group.consumer.waiters import Crowd
     from tidelog.coordinator.group.offsets.offsets import Offsets
 
 

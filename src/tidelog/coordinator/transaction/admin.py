@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tidelog.coordinator.group.subscription_regex import InvalidRegex, compile_regex
 from tidelog.coordinator.requests import CoordinatorRequest
-from tidelog.coordinator.transaction.expiry import LOOKED_AT_A_SLICE
+from tidelog.coordinator.transaction.expiry import TRANSACTIONS_A_SLICE
 from tidelog.coordinator.transaction.metadata import TransactionMetadata
 from tidelog.coordinator.transaction.shard import Steps, TransactionShard
 from tidelog.coordinator.transaction.states import STATE_NAMES, STATES_BY_NAME, TransactionState
@@ -97,7 +97,7 @@ def list_all(shard: TransactionShard, _now_ms: int, request: CoordinatorRequest)
     is_wanted = _filter(message, request.wall_ms)
     listed = []
     for count, metadata in enumerate(shard.transactions.values(), 1):
-        if count % LOOKED_AT_A_SLICE == 0:
+        if count % TRANSACTIONS_A_SLICE == 0:
             yield
         if is_wanted(metadata):
             listed.append(_listed(metadata))

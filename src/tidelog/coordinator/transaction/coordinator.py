@@ -52,20 +52,20 @@ class TransactionCoordinator:
         config: BrokerConfig,
         partition: int,
         coordinator_epoch: int,
-        take_producer_id: Callable[[], int | None],
+        allocate_producer_id: Callable[[], int | None],
         transaction_version: Callable[[], int],
         offsets_partition_for: Callable[[str], int],
         max_record_bytes: int,
     ) -> None:
-        """Make the machine. `coordinator_epoch` is the leader epoch of the partition. `take_producer_id` gives one that
-        nobody has had, or None where there is none at hand; `transaction_version` is the cluster's;
+        """Make the machine. `coordinator_epoch` is the leader epoch of the partition. `allocate_producer_id` gives one
+        that nobody has had, or None where there is none at hand; `transaction_version` is the cluster's;
         `offsets_partition_for` says where a group's offsets are. No record may be larger than `max_record_bytes`, the
         topic's `max.message.bytes`."""
         self.shard = TransactionShard(
             config,
             partition,
             coordinator_epoch,
-            take_producer_id,
+            allocate_producer_id,
             transaction_version,
             offsets_partition_for,
             max_record_bytes,

@@ -38,7 +38,7 @@ def end_v1(
 
 def end_v2(shard: TransactionShard, before: TransactionMetadata, *, commit: bool, wall_ms: int) -> Ending | ErrorCode:
     """End a transaction with a new epoch. Refused only where a new producer id is needed and there is none at hand."""
-    fresh_id = shard.take_producer_id() if is_exhausted(before.client[1]) else NO_ID
+    fresh_id = shard.allocate_producer_id() if is_exhausted(before.client[1]) else NO_ID
     if fresh_id is None:
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     return _ending(shard, before, prepared_v2(before, fresh_id, commit=commit, wall_ms=wall_ms), wall_ms)

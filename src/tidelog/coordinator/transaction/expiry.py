@@ -25,7 +25,7 @@ from tidelog.model.errors import ErrorCode
 TIMEOUTS: Final = ("timeouts",)
 EXPIRY: Final = ("expiry",)
 
-LOOKED_AT_A_SLICE: Final = 2_000  # well below a millisecond
+TRANSACTIONS_A_SLICE: Final = 2_000  # well below a millisecond
 ABORTED_AT_ONCE: Final = 1_000
 EXPIRED_AT_ONCE: Final = 5_000
 
@@ -41,7 +41,7 @@ def abort_timed_out(shard: TransactionShard, now_ms: int, wall_ms: int) -> Steps
     records: list[Record] = []
     effects: list[SendMarkers] = []
     for count, transactional_id in enumerate(shard.ongoing, 1):
-        if count % LOOKED_AT_A_SLICE == 0:
+        if count % TRANSACTIONS_A_SLICE == 0:
             yield
         metadata = shard.transactions[transactional_id]
         if not _is_timed_out(shard, metadata, now_ms, wall_ms):
@@ -74,7 +74,7 @@ def forget_unused(shard: TransactionShard, now_ms: int, wall_ms: int) -> Steps:
     unused_since_ms = wall_ms - shard.config.get(TRANSACTIONAL_ID_EXPIRATION_MS)
     tombstones: list[Record] = []
     for count, metadata in enumerate(shard.transactions.values(), 1):
-        if count % LOOKED_AT_A_SLICE == 0:
+        if count % TRANSACTIONS_A_SLICE == 0:
             yield
         if metadata.state not in AT_REST or metadata.last_update_ms > unused_since_ms:
             continue

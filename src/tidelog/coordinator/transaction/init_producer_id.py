@@ -68,7 +68,7 @@ def _refusal(shard: TransactionShard, message: InitProducerIdRequest) -> ErrorCo
 
 def _create(shard: TransactionShard, request: CoordinatorRequest) -> Result:
     message: InitProducerIdRequest = request.message
-    producer_id = shard.take_producer_id()
+    producer_id = shard.allocate_producer_id()
     if producer_id is None:
         return _refused(request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     created = TransactionMetadata(
@@ -120,7 +120,7 @@ def _next_client(shard: TransactionShard, before: TransactionMetadata, message: 
         return before.client
     if not is_exhausted(epoch):
         return producer_id, epoch + 1
-    fresh_id = shard.take_producer_id()
+    fresh_id = shard.allocate_producer_id()
     return None if fresh_id is None else (fresh_id, 0)
 
 

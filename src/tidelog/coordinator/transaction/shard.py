@@ -30,7 +30,7 @@ class TransactionShard:
     config: BrokerConfig
     partition: int
     coordinator_epoch: int
-    take_producer_id: Callable[[], int | None]
+    allocate_producer_id: Callable[[], int | None]
     transaction_version: Callable[[], int]
     offsets_partition_for: Callable[[str], int]
     max_record_bytes: int

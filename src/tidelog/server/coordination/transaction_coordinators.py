@@ -23,7 +23,7 @@ def _make(broker: "Broker", partition: Partition, record_bytes_max: int) -> Tran
         config=broker.config,
         partition=partition.topic_partition.partition,
         coordinator_epoch=partition.leader_epoch,
-        take_producer_id=broker.producer_ids.take,
+        allocate_producer_id=broker.producer_ids.take,
         transaction_version=lambda: broker.image.features.get(TRANSACTION_VERSION, 0),
         offsets_partition_for=broker.coordinators.groups.partition_for,
         max_record_bytes=record_bytes_max,

@@ -13,7 +13,7 @@ from tidelog.coordinator.group.classic import handlers as classic
 from tidelog.coordinator.group.classic.group import ClassicGroup
 from tidelog.coordinator.group.consumer import handlers as consumer
 from tidelog.coordinator.group.consumer.group import ConsumerGroup
-from tidelog.coordinator.group.consumer.member import Member
+from tidelog.coordinator.group.consumer.member import ConsumerMember
 from tidelog.coordinator.group.records import GROUP_RECORDS
 from tidelog.coordinator.group.shard import GroupShard
 from tidelog.coordinator.record_framing import decode_record, encode_key, encode_value
@@ -107,7 +107,7 @@ class Client:
         return self.beat()
 
     @property
-    def state(self) -> Member:
+    def state(self) -> ConsumerMember:
         return self.bench.group.members[self.member_id]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.coordinator.consumer.bench import Bench
 
-from tidelog.coordinator.group.consumer.member import Member, MemberState
+from tidelog.coordinator.group.consumer.member import ConsumerMember, MemberState
 from tidelog.coordinator.group.consumer.reconciliation import Reconciliation
 from tidelog.coordinator.group.consumer.subscriptions import ResolvedRegex
 from tidelog.model.errors import ApiError, ErrorCode
@@ -35,9 +35,9 @@ class Scene:
         target_epoch: int = EPOCH + 1,
         has_subscription_changed: bool = False,
         **fields: Any,
-    ) -> Member:
+    ) -> ConsumerMember:
         """Reconcile the member once and return its new state. `others` are partitions of `t` that other members own."""
-        before = Member(
+        before = ConsumerMember(
             "a",
             EPOCH,
             EPOCH,
@@ -68,7 +68,7 @@ class Scene:
     def ids(self, named: dict[str, Any]) -> dict[Uuid, Any]:
         return {self.t if name == "t" else self.u: partitions for name, partitions in named.items()}
 
-    def has(self, member: Member, state: MemberState, epoch: int, assigned: Any, pending: Any = None) -> None:
+    def has(self, member: ConsumerMember, state: MemberState, epoch: int, assigned: Any, pending: Any = None) -> None:
         found = (member.state, member.epoch, member.assigned, member.pending_revocation)
         assert found == (state, epoch, self.ids(assigned), self.ids(pending or {}))
         assert member.previous_epoch == EPOCH

@@ -7,7 +7,7 @@ import pytest
 from tests.support.offset_groups import Coordinated
 
 from tidelog.coordinator.group.classic.group import ClassicGroup
-from tidelog.coordinator.group.classic.member import Member
+from tidelog.coordinator.group.classic.member import ClassicMember
 from tidelog.coordinator.group.classic.state import ClassicState
 from tidelog.coordinator.group.records.classic import GroupMetadataKey
 from tidelog.coordinator.group.shard import CommitPartitionCheck, GroupType
@@ -28,7 +28,7 @@ def classic_group(
     """Add a classic group in generation 3 with one member, `m` (none in state Empty)."""
     group = ClassicGroup(group_id, at.shard.timers, at.wall_ms, generation=3)
     if state is not ClassicState.EMPTY:
-        group.add(Member("m", instance, "client", "/host", 60_000, 10_000, "consumer", (("range", b""),)))
+        group.add(ClassicMember("m", instance, "client", "/host", 60_000, 10_000, "consumer", (("range", b""),)))
     else:
         group.protocol_type_or_none = "consumer"
     group.state = state

@@ -188,7 +188,7 @@ def test_thousands_of_deleted_topics_are_looked_for_where_offsets_are(monkeypatc
         slices += 1
     assert len(results[0].records) == 2 * 300 - 1
     assert looks.total() == 2 * 300 - 1
-    assert max(looks.values()) <= deleted_topics.LOOKS_A_SLICE
+    assert max(looks.values()) <= deleted_topics.ENTRIES_A_SLICE
     assert slices > 2, "the records are made in slices, too"
 
 

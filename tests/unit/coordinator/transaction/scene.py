@@ -83,7 +83,7 @@ class Scene:
             self.config,
             0,
             self.coordinator_epoch,
-            self.take_producer_id,
+            self.allocate_producer_id,
             lambda: self.transaction_version,
             lambda group: len(group),
             self.max_record_bytes,
@@ -98,7 +98,7 @@ class Scene:
         self.machine = self.load()
         return self.carry_out(self.machine.activate(self.now_ms))
 
-    def take_producer_id(self) -> int | None:
+    def allocate_producer_id(self) -> int | None:
         if not self.has_producer_ids:
             return None
         self.next_producer_id += 1

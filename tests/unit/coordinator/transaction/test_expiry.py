@@ -141,7 +141,7 @@ def test_using_it_keeps_it() -> None:
 
 
 def test_many_at_once_are_decided_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("LOOKED_AT_A_SLICE", "ABORTED_AT_ONCE", "EXPIRED_AT_ONCE"):
+    for name in ("TRANSACTIONS_A_SLICE", "ABORTED_AT_ONCE", "EXPIRED_AT_ONCE"):
         monkeypatch.setattr(expiry, name, 3)
     scene = Scene()
     for number in range(10):

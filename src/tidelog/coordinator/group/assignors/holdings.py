@@ -1,4 +1,4 @@
-"""Which partitions are taken, while an assignment is being made: what members keep, and what is left."""
+"""Which partitions are claimed, while an assignment is being made: what members keep, and what is left."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -9,21 +9,21 @@ from tidelog.model.ids import Uuid
 class Holdings:
     """The partitions of a set of topics, each with whether a member has claimed it. The first to claim one has it."""
 
-    __slots__ = ("_taken",)
+    __slots__ = ("_is_claimed",)
 
     def __init__(self, partition_counts: Mapping[Uuid, int]) -> None:
-        self._taken = {topic_id: bytearray(count) for topic_id, count in partition_counts.items()}
+        self._is_claimed = {topic_id: bytearray(count) for topic_id, count in partition_counts.items()}
 
     def claim(self, topic_id: Uuid, partitions: Iterable[int], limit: int) -> list[int]:
         """Claim those of `partitions` that exist and nobody has, `limit` of them at most; return what was claimed."""
-        taken = self._taken.get(topic_id)
+        is_claimed = self._is_claimed.get(topic_id)
         claimed: list[int] = []
-        if taken is None or limit <= 0:
+        if is_claimed is None or limit <= 0:
             return claimed
-        count = len(taken)
+        count = len(is_claimed)
         for partition in partitions:
-            if 0 <= partition < count and not taken[partition]:
-                taken[partition] = 1
+            if 0 <= partition < count and not is_claimed[partition]:
+                is_claimed[partition] = 1
                 claimed.append(partition)
                 if len(claimed) == limit:
                     break
@@ -31,11 +31,11 @@ class Holdings:
 
     def free(self, topic_id: Uuid) -> Iterator[int]:
         """Yield the partitions of a topic that nobody has claimed, in ascending order."""
-        taken = self._taken[topic_id]
-        partition = taken.find(0)
+        is_claimed = self._is_claimed[topic_id]
+        partition = is_claimed.find(0)
         while partition >= 0:
             yield partition
-            partition = taken.find(0, partition + 1)
+            partition = is_claimed.find(0, partition + 1)
 
 
 def kept_or_new(had: TopicPartitions, holds: dict[Uuid, list[int]]) -> TopicPartitions:

@@ -34,9 +34,9 @@ def assign_mixed(group: GroupSpec, topics: TopicsSpec) -> Assignment:
         for topic, count in held.items():
             free[topic] -= count
     for topic, count in enumerate(free):
-        _topic_partition(loads, topic, count)
+        _assign_free(loads, topic, count)
     loads.balance()
-    return dict(zip(group.members, _dealt_out(members, loads, topic_ids, topics), strict=True))
+    return dict(zip(group.members, _partitions_of_members(members, loads, topic_ids, topics), strict=True))
 
 
 def _subscribers(members: list[MemberSpec], topics: TopicsSpec) -> dict[Uuid, list[int]]:
@@ -78,7 +78,7 @@ def _kept(members: list[MemberSpec], topic_ids: list[Uuid], topics: TopicsSpec) 
     return kept
 
 
-def _topic_partition(loads: Loads, topic: int, free: int) -> None:
+def _assign_free(loads: Loads, topic: int, free: int) -> None:
     """Give the `free` partitions of a topic, which nobody has, to its least loaded subscribers."""
     if not free:
         return
@@ -90,7 +90,7 @@ def _topic_partition(loads: Loads, topic: int, free: int) -> None:
         heapreplace(least, (load + 1, member))
 
 
-def _dealt_out(
+def _partitions_of_members(
     members: list[MemberSpec], loads: Loads, topic_ids: list[Uuid], topics: TopicsSpec
 ) -> list[TopicPartitions]:
     holdings = Holdings({topic_id: topics.partition_counts[topic_id] for topic_id in topic_ids})

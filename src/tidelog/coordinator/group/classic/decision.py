@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tidelog.coordinator.group.classic.group import ClassicGroup
-from tidelog.coordinator.group.classic.member import Member
+from tidelog.coordinator.group.classic.member import ClassicMember
 from tidelog.coordinator.group.shard import GroupShard
 from tidelog.coordinator.record_framing import encode_key, encode_value
 from tidelog.coordinator.requests import CoordinatorRequest
@@ -29,14 +29,14 @@ class Decision:
     records: list[Record] = field(default_factory=list)
     answers: list[tuple[CoordinatorRequest, Any]] = field(default_factory=list)
 
-    def answer_join(self, group: ClassicGroup, member: Member, response: JoinGroupResponse) -> None:
+    def answer_join(self, group: ClassicGroup, member: ClassicMember, response: JoinGroupResponse) -> None:
         """Answer the member's JoinGroup, if one is waiting."""
         request = member.awaiting_join
         if request is not None:
             group.await_join(member, None)
             self.answers.append((request, for_version(response, request.api_version)))
 
-    def answer_sync(self, member: Member, response: SyncGroupResponse) -> bool:
+    def answer_sync(self, member: ClassicMember, response: SyncGroupResponse) -> bool:
         """Answer the member's SyncGroup, if one is waiting; return whether one was."""
         request, member.awaiting_sync = member.awaiting_sync, None
         if request is not None:
@@ -57,7 +57,7 @@ class Decision:
         return Result(self.records, response, answers=others)
 
 
-def joined(group: ClassicGroup, member: Member) -> JoinGroupResponse:
+def joined(group: ClassicGroup, member: ClassicMember) -> JoinGroupResponse:
     """Return the answer to a JoinGroup: the current generation. The leader learns of all members, in order to assign to
     them."""
     return JoinGroupResponse(

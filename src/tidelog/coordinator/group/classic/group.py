@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from tidelog.coordinator.group.classic import validation
-from tidelog.coordinator.group.classic.member import Member, Protocols, member_from_record, protocol_names
+from tidelog.coordinator.group.classic.member import ClassicMember, Protocols, member_from_record, protocol_names
 from tidelog.coordinator.group.classic.state import PREVIOUS, ClassicState
 from tidelog.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE, subscribed_topics
 from tidelog.coordinator.group.records.classic import GroupMetadataKey, GroupMetadataValue
@@ -50,7 +50,7 @@ class ClassicGroup:
     protocol_type_or_none: str | None = None
     protocol_name: str | None = None
     leader: str | None = None
-    members: dict[str, Member] = field(default_factory=dict)
+    members: dict[str, ClassicMember] = field(default_factory=dict)
     static_members: dict[str, str] = field(default_factory=dict)  # member id by group.instance.id
     pending_join: dict[str, None] = field(default_factory=dict)  # ids that were given out and not used to join yet
     pending_sync: dict[str, None] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class ClassicGroup:
 
     # Members
 
-    def add(self, member: Member, request: CoordinatorRequest | None = None) -> None:
+    def add(self, member: ClassicMember, request: CoordinatorRequest | None = None) -> None:
         """Add a member. `request` is its JoinGroup, if it waits for the rebalance."""
         if not self.members:
             self.protocol_type_or_none = member.protocol_type
@@ -126,14 +126,16 @@ class ClassicGroup:
         self.pending_sync.pop(member_id, None)
         self.timers.cancel((SESSION, self.group_id, member_id))
 
-    def update(self, member: Member, protocols: Protocols, rebalance_timeout_ms: int, session_timeout_ms: int) -> None:
+    def update(
+        self, member: ClassicMember, protocols: Protocols, rebalance_timeout_ms: int, session_timeout_ms: int
+    ) -> None:
         self._support(member.protocols, -1)
         member.protocols = protocols
         self._support(protocols, 1)
         member.rebalance_timeout_ms = rebalance_timeout_ms
         member.session_timeout_ms = session_timeout_ms
 
-    def rename_static(self, member: Member, member_id: str) -> None:
+    def rename_static(self, member: ClassicMember, member_id: str) -> None:
         """Give a static member a new id. Whoever uses the old one is fenced."""
         assert member.group_instance_id is not None, "not a static member"
         del self.members[member.member_id]
@@ -145,7 +147,7 @@ class ClassicGroup:
         member.member_id = member_id
         self.members[member_id] = member
 
-    def await_join(self, member: Member, request: CoordinatorRequest | None) -> None:
+    def await_join(self, member: ClassicMember, request: CoordinatorRequest | None) -> None:
         self.awaiting_join_count += (request is not None) - (member.awaiting_join is not None)
         member.awaiting_join = request
 
@@ -154,7 +156,7 @@ class ClassicGroup:
         if not self.pending_sync:
             self.timers.cancel((SYNC, self.group_id))
 
-    def keep_session(self, now_ms: int, member: Member, timeout_ms: int | None = None) -> None:
+    def keep_session(self, now_ms: int, member: ClassicMember, timeout_ms: int | None = None) -> None:
         due_ms = now_ms + (member.session_timeout_ms if timeout_ms is None else timeout_ms)
         self.timers.set((SESSION, self.group_id, member.member_id), due_ms)
 

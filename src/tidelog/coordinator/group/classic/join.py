@@ -11,7 +11,7 @@ from tidelog.coordinator.group.classic import rejoin
 from tidelog.coordinator.group.classic.decision import NO_MEMBER_ID, Decision, fits, for_version, join_refused
 from tidelog.coordinator.group.classic.group import SESSION, ClassicGroup, new_empty
 from tidelog.coordinator.group.classic.join_fields import protocols_of, reason_of, rebalance_timeout_of
-from tidelog.coordinator.group.classic.member import Member
+from tidelog.coordinator.group.classic.member import ClassicMember
 from tidelog.coordinator.group.classic.rebalance import complete_if_all_joined, prepare_or_complete
 from tidelog.coordinator.group.classic.state import ClassicState
 from tidelog.coordinator.group.classic.static_join import replace_static
@@ -99,7 +99,7 @@ def _join_pending(decision: Decision, request: CoordinatorRequest, group: Classi
 
 def _add(decision: Decision, request: CoordinatorRequest, group: ClassicGroup, member_id: str) -> None:
     message: JoinGroupRequest = request.message
-    member = Member(
+    member = ClassicMember(
         member_id=member_id,
         group_instance_id=message.group_instance_id,
         client_id=request.client_id,

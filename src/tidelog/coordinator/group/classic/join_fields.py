@@ -3,7 +3,7 @@
 from typing import Final
 
 from tidelog.coordinator.group.classic.group import ClassicGroup
-from tidelog.coordinator.group.classic.member import Member, Protocols
+from tidelog.coordinator.group.classic.member import ClassicMember, Protocols
 from tidelog.coordinator.requests import CoordinatorRequest
 from tidelog.protocol.messages.join_group import JoinGroupRequest
 
@@ -25,7 +25,7 @@ def reason_of(message: JoinGroupRequest) -> str:
     return f"its reason: {message.reason[:REASON_CHARACTERS]!r}" if message.reason else "it gave no reason"
 
 
-def update_member(group: ClassicGroup, member: Member, request: CoordinatorRequest) -> None:
+def update_member(group: ClassicGroup, member: ClassicMember, request: CoordinatorRequest) -> None:
     """Take over what the member says in this JoinGroup."""
     message: JoinGroupRequest = request.message
     group.update(member, protocols_of(message), rebalance_timeout_of(request), message.session_timeout_ms)

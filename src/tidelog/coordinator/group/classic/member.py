@@ -13,7 +13,7 @@ Protocols: TypeAlias = tuple[tuple[str, bytes], ...]
 
 
 @dataclass(slots=True)
-class Member:
+class ClassicMember:
     member_id: str
     group_instance_id: str | None
     client_id: str
@@ -85,11 +85,11 @@ class Member:
         return [("join", self.awaiting_join), ("sync", self.awaiting_sync)]
 
 
-def member_from_record(stored: MemberMetadata, protocol_type: str, protocol_name: str | None) -> Member:
+def member_from_record(stored: MemberMetadata, protocol_type: str, protocol_name: str | None) -> ClassicMember:
     """Return the member that a record describes. Of its protocols only the group's was written. The oldest records have
     no rebalance timeout."""
     has_rebalance_timeout = stored.rebalance_timeout != -1
-    return Member(
+    return ClassicMember(
         member_id=stored.member_id,
         group_instance_id=stored.group_instance_id,
         client_id=stored.client_id,

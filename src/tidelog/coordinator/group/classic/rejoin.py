@@ -7,7 +7,7 @@ a change of its own, because it alone sees what has changed around the group (pa
 from tidelog.coordinator.group.classic.decision import Decision, join_refused, joined
 from tidelog.coordinator.group.classic.group import ClassicGroup
 from tidelog.coordinator.group.classic.join_fields import protocols_of, reason_of, update_member
-from tidelog.coordinator.group.classic.member import Member
+from tidelog.coordinator.group.classic.member import ClassicMember
 from tidelog.coordinator.group.classic.rebalance import prepare_or_complete
 from tidelog.coordinator.group.classic.state import ClassicState
 from tidelog.coordinator.group.classic.validation import check_member
@@ -30,13 +30,13 @@ def rejoin(decision: Decision, request: CoordinatorRequest, group: ClassicGroup)
     return joined(group, member)
 
 
-def _needs_rebalance(group: ClassicGroup, member: Member, message: JoinGroupRequest) -> bool:
+def _needs_rebalance(group: ClassicGroup, member: ClassicMember, message: JoinGroupRequest) -> bool:
     if group.state is ClassicState.PREPARING_REBALANCE or member.protocols != protocols_of(message):
         return True
     return group.state is ClassicState.STABLE and group.leader == member.member_id
 
 
-def _wait(decision: Decision, request: CoordinatorRequest, group: ClassicGroup, member: Member) -> None:
+def _wait(decision: Decision, request: CoordinatorRequest, group: ClassicGroup, member: ClassicMember) -> None:
     message: JoinGroupRequest = request.message
     # An earlier JoinGroup of this member: nobody reads its answer any more, but the request must not stay open.
     decision.answer_join(group, member, join_refused(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))

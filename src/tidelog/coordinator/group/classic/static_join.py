@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from tidelog.coordinator.group.classic.decision import Decision, fits, join_refused, joined, sync_refused
 from tidelog.coordinator.group.classic.group import ClassicGroup
 from tidelog.coordinator.group.classic.join_fields import reason_of, update_member
-from tidelog.coordinator.group.classic.member import Member, Protocols
+from tidelog.coordinator.group.classic.member import ClassicMember, Protocols
 from tidelog.coordinator.group.classic.rebalance import prepare_or_complete
 from tidelog.coordinator.group.classic.state import ClassicState
 from tidelog.coordinator.requests import CoordinatorRequest
@@ -21,7 +21,7 @@ from tidelog.protocol.messages.join_group import JoinGroupResponse
 SKIPS_ASSIGNMENT: Final = 9
 
 
-class _Before(NamedTuple):
+class _FormerMember(NamedTuple):
     """The member as it was, to be restored if its new id cannot be written."""
 
     member_id: str
@@ -37,9 +37,9 @@ def replace_static(
 ) -> JoinGroupResponse | None:
     """Return the response; None: the request waits, or was answered together with others."""
     member = group.members[group.static_members[request.message.group_instance_id]]
-    old_leader, before = group.leader, _before(member)
+    old_leader, before = group.leader, _former(member)
     _fence(decision, group, member)
-    _take_over(decision, request, group, member, member_id)
+    _replace_id(decision, request, group, member, member_id)
     reason = reason_of(request.message)
     if group.state is ClassicState.STABLE and group.select_protocol() == group.protocol_name:
         return _write(decision, request, group, member, before, old_leader)
@@ -49,8 +49,8 @@ def replace_static(
     return None
 
 
-def _before(member: Member) -> _Before:
-    return _Before(
+def _former(member: ClassicMember) -> _FormerMember:
+    return _FormerMember(
         member.member_id,
         member.client_id,
         member.client_host,
@@ -60,15 +60,15 @@ def _before(member: Member) -> _Before:
     )
 
 
-def _fence(decision: Decision, group: ClassicGroup, member: Member) -> None:
+def _fence(decision: Decision, group: ClassicGroup, member: ClassicMember) -> None:
     """Refuse the requests that wait under the old id: another has taken its place."""
     refused = join_refused(ErrorCode.FENCED_INSTANCE_ID, member.member_id, protocol_name=None)
     decision.answer_join(group, member, refused)
     decision.answer_sync(member, sync_refused(ErrorCode.FENCED_INSTANCE_ID))
 
 
-def _take_over(
-    decision: Decision, request: CoordinatorRequest, group: ClassicGroup, member: Member, member_id: str
+def _replace_id(
+    decision: Decision, request: CoordinatorRequest, group: ClassicGroup, member: ClassicMember, member_id: str
 ) -> None:
     group.rename_static(member, member_id)
     member.client_id, member.client_host, member.is_new = request.client_id, request.client_host, False
@@ -80,13 +80,13 @@ def _write(
     decision: Decision,
     request: CoordinatorRequest,
     group: ClassicGroup,
-    member: Member,
-    before: _Before,
+    member: ClassicMember,
+    before: _FormerMember,
     old_leader: str | None,
 ) -> JoinGroupResponse:
     record = group.to_record({each.member_id: each.assignment for each in group.members.values()})
     if not fits(decision.shard, record):
-        _take_back(decision, group, member, before)
+        _restore(decision, group, member, before)
         refused = joined(group, member)
         refused.error_code, refused.member_id, refused.members = ErrorCode.UNKNOWN_SERVER_ERROR, "", []
         return refused
@@ -100,7 +100,7 @@ def _write(
     return response
 
 
-def _take_back(decision: Decision, group: ClassicGroup, member: Member, before: _Before) -> None:
+def _restore(decision: Decision, group: ClassicGroup, member: ClassicMember, before: _FormerMember) -> None:
     group.rename_static(member, before.member_id)
     member.client_id, member.client_host = before.client_id, before.client_host
     group.update(member, before.protocols, before.rebalance_timeout_ms, before.session_timeout_ms)

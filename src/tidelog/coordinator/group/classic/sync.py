@@ -8,7 +8,7 @@ from typing import Final
 
 from tidelog.coordinator.group.classic.decision import Decision, fits, sync_refused
 from tidelog.coordinator.group.classic.group import ClassicGroup
-from tidelog.coordinator.group.classic.member import Member
+from tidelog.coordinator.group.classic.member import ClassicMember
 from tidelog.coordinator.group.classic.rebalance import prepare, reset_assignment
 from tidelog.coordinator.group.classic.state import ClassicState
 from tidelog.coordinator.group.classic.validation import check_generation, check_member
@@ -83,7 +83,7 @@ def _assign(decision: Decision, group: ClassicGroup, assignment: dict[str, bytes
     decision.shard.count("completed rebalances")
 
 
-def _assigned(group: ClassicGroup, member: Member) -> SyncGroupResponse:
+def _assigned(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:
     return SyncGroupResponse(
         error_code=ErrorCode.NONE,
         protocol_type=group.protocol_type_or_none,

@@ -1,6 +1,7 @@
 """Who may do what with a classic group, as its state and members are. ApiError says no.
 
-`Validated` is what these rules need to know of a group: a protocol, because the group's own module imports this one.
+`ValidatedGroup` is what these rules need to know of a group: a protocol, because the group's own module imports this
+one.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from tidelog.coordinator.group.classic.state import ClassicState
 from tidelog.model.errors import ApiError, ErrorCode
 
 
-class Validated(Protocol):
+class ValidatedGroup(Protocol):
     group_id: str
     state: ClassicState
     generation: int
@@ -23,7 +24,7 @@ class Validated(Protocol):
     def uses_consumer_protocol(self) -> bool: ...
 
 
-def check_member(group: Validated, member_id: str, group_instance_id: str | None) -> None:
+def check_member(group: ValidatedGroup, member_id: str, group_instance_id: str | None) -> None:
     """Raise unless this is a member. A static member is known by its instance id too, and only the last one that joined
     with that id counts."""
     if group_instance_id is not None:
@@ -36,13 +37,13 @@ def check_member(group: Validated, member_id: str, group_instance_id: str | None
         raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id!r} is no member of {group.group_id!r}")
 
 
-def check_generation(group: Validated, generation: int) -> None:
+def check_generation(group: ValidatedGroup, generation: int) -> None:
     if generation != group.generation:
         raise ApiError(ErrorCode.ILLEGAL_GENERATION, f"the generation is {group.generation}, not {generation}")
 
 
 def check_offset_commit(
-    group: Validated, member_id: str, group_instance_id: str | None, generation: int, *, is_transactional: bool
+    group: ValidatedGroup, member_id: str, group_instance_id: str | None, generation: int, *, is_transactional: bool
 ) -> None:
     if group.state is ClassicState.DEAD:
         raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -58,12 +59,12 @@ def check_offset_commit(
         raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def check_not_dead(group: Validated) -> None:
+def check_not_dead(group: ValidatedGroup) -> None:
     if group.state is ClassicState.DEAD:
         raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"{group.group_id!r} was deleted")
 
 
-def check_offset_delete(group: Validated) -> None:
+def check_offset_delete(group: ValidatedGroup) -> None:
     """Raise unless offsets of the group may be deleted. Members that are consumers may lose those of topics that they
     do not read (which the caller checks); what members of other protocols read is not known."""
     check_not_dead(group)
@@ -71,7 +72,7 @@ def check_offset_delete(group: Validated) -> None:
         raise ApiError(ErrorCode.NON_EMPTY_GROUP)
 
 
-def check_delete(group: Validated) -> None:
+def check_delete(group: ValidatedGroup) -> None:
     check_not_dead(group)
     if group.state is not ClassicState.EMPTY:
         raise ApiError(ErrorCode.NON_EMPTY_GROUP)

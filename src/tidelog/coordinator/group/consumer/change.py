@@ -10,7 +10,7 @@ from typing import Any
 
 from tidelog.coordinator.group.consumer import timeouts
 from tidelog.coordinator.group.consumer.group import REFRESH_INTERVAL_MS, ConsumerGroup
-from tidelog.coordinator.group.consumer.member import JOINING_EPOCH, Member
+from tidelog.coordinator.group.consumer.member import JOINING_EPOCH, ConsumerMember
 from tidelog.coordinator.group.consumer.reconciliation import IsOwned, Owned, Reconciliation, Target
 from tidelog.coordinator.group.consumer.records import (
     current_record,
@@ -35,8 +35,8 @@ class MemberChange:
     now_ms: int
     request: CoordinatorRequest
     group: ConsumerGroup
-    member: Member
-    updated: Member
+    member: ConsumerMember
+    updated: ConsumerMember
     records: list[Record]
     group_epoch: int
     has_subscription_changed: bool = False
@@ -62,7 +62,7 @@ class MemberChange:
         is_known = updated.member_id in group.members or updated.instance_id in group.static_members
         return len(group.members) + (not is_known)
 
-    def replace_static(self, former: Member) -> None:
+    def replace_static(self, former: ConsumerMember) -> None:
         """Write the member in the place of one with the same instance id, with all that it has."""
         group_id = self.group.group_id
         self.records += member_tombstones(group_id, former.member_id)
@@ -128,22 +128,8 @@ class MemberChange:
             timeouts.watch_revocation(self.shard, self.now_ms, group.group_id, reconciled)
 
 
-def renamed(former: Member, member_id: str) -> Member:
+def renamed(former: ConsumerMember, member_id: str) -> ConsumerMember:
     """Return a static member under its new id, as one that joins anew with all that it has."""
-    return Member(
-        member_id,
-        JOINING_EPOCH,
-        JOINING_EPOCH,
-        former.state,
-        former.instance_id,
-        former.rack_id,
-        former.rebalance_timeout_ms,
-        former.client_id,
-        former.client_host,
-        former.topics,
-        former.regex,
-        former.server_assignor,
-        former.classic,
-        former.assigned,
-        former.pending_revocation,
-    )
+    member = former.copied()
+    member.member_id, member.epoch, member.previous_epoch = member_id, JOINING_EPOCH, JOINING_EPOCH
+    return member

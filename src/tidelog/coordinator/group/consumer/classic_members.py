@@ -16,7 +16,7 @@ from tidelog.coordinator.group.consumer import fencing, limits, migration, regex
 from tidelog.coordinator.group.consumer.change import MemberChange, renamed
 from tidelog.coordinator.group.consumer.embedded import PROTOCOL_TYPE, read_subscription, topic_ids, write_assignment
 from tidelog.coordinator.group.consumer.group import ConsumerGroup
-from tidelog.coordinator.group.consumer.member import Member, MemberState, sorted_names
+from tidelog.coordinator.group.consumer.member import ConsumerMember, MemberState, sorted_names
 from tidelog.coordinator.group.consumer.regexes import RegexChange
 from tidelog.coordinator.group.consumer.validation import check_size, known_static
 from tidelog.coordinator.group.records.consumer import ClassicMemberMetadata, ClassicProtocol
@@ -37,7 +37,7 @@ _REQUIRES_MEMBER_ID: Final = 4
 
 
 @dataclass(slots=True)
-class _Owned:
+class _OwnedPartitions:
     topic_id: Uuid
     partitions: list[int]
 
@@ -71,15 +71,17 @@ def _join(shard: GroupShard, now_ms: int, request: CoordinatorRequest, group: Co
     return _carry_out(change, former, subscription)
 
 
-def _member(group: ConsumerGroup, member_id: str, message: JoinGroupRequest) -> tuple[Member, Member | None]:
+def _member(
+    group: ConsumerGroup, member_id: str, message: JoinGroupRequest
+) -> tuple[ConsumerMember, ConsumerMember | None]:
     """Return the member as it was, and the one whose place it takes, if any."""
     instance_id = message.group_instance_id
     if instance_id is None:
-        return group.members.get(member_id, Member(member_id)), None
+        return group.members.get(member_id, ConsumerMember(member_id)), None
     if message.member_id:
         return known_static(group, member_id, instance_id), None
     former = group.static_member(instance_id)
-    return (Member(member_id), None) if former is None else (renamed(former, member_id), former)
+    return (ConsumerMember(member_id), None) if former is None else (renamed(former, member_id), former)
 
 
 def _subscription(message: JoinGroupRequest) -> ConsumerProtocolSubscription:
@@ -90,7 +92,9 @@ def _subscription(message: JoinGroupRequest) -> ConsumerProtocolSubscription:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "the member's subscription can not be read") from None
 
 
-def _described(member: Member, request: CoordinatorRequest, subscription: ConsumerProtocolSubscription) -> Member:
+def _described(
+    member: ConsumerMember, request: CoordinatorRequest, subscription: ConsumerProtocolSubscription
+) -> ConsumerMember:
     message: JoinGroupRequest = request.message
     timeout_ms = rebalance_timeout_of(request)
     protocols = [ClassicProtocol(name=each.name, metadata=bytes(each.metadata)) for each in message.protocols]
@@ -107,7 +111,9 @@ def _described(member: Member, request: CoordinatorRequest, subscription: Consum
     )
 
 
-def _carry_out(change: MemberChange, former: Member | None, subscription: ConsumerProtocolSubscription) -> Result:
+def _carry_out(
+    change: MemberChange, former: ConsumerMember | None, subscription: ConsumerProtocolSubscription
+) -> Result:
     shard, group = change.shard, change.group
     if former is not None:
         change.replace_static(former)
@@ -116,7 +122,7 @@ def _carry_out(change: MemberChange, former: Member | None, subscription: Consum
     has_changed = have_names_changed or regex_change is not RegexChange.NONE
     change.has_subscription_changed = has_changed
     change.update_epoch(bump=has_changed)
-    owned = [_Owned(*each) for each in topic_ids(shard.image, subscription.owned_partitions).items()]
+    owned = [_OwnedPartitions(*each) for each in topic_ids(shard.image, subscription.owned_partitions).items()]
     downgraded = None if former is None else _downgrade(change, former, owned)
     if downgraded is not None:
         return downgraded
@@ -127,7 +133,7 @@ def _carry_out(change: MemberChange, former: Member | None, subscription: Consum
     return Result(change.records, _joined(change.updated))
 
 
-def _downgrade(change: MemberChange, former: Member, owned: list[_Owned]) -> Result | None:
+def _downgrade(change: MemberChange, former: ConsumerMember, owned: list[_OwnedPartitions]) -> Result | None:
     if not migration.all_classic(change.group, [former]):
         return None
     if change.group.target_epoch >= change.group_epoch:
@@ -138,7 +144,7 @@ def _downgrade(change: MemberChange, former: Member, owned: list[_Owned]) -> Res
     return result
 
 
-def _joined(member: Member) -> JoinGroupResponse:
+def _joined(member: ConsumerMember) -> JoinGroupResponse:
     return JoinGroupResponse(
         error_code=0,
         generation_id=member.epoch,
@@ -171,7 +177,7 @@ def sync(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result:
     return Result([], response)
 
 
-def _check_protocol(member: Member, message: SyncGroupRequest) -> None:
+def _check_protocol(member: ConsumerMember, message: SyncGroupRequest) -> None:
     is_type = message.protocol_type in (None, PROTOCOL_TYPE)
     if not is_type or message.protocol_name not in (None, member.classic_protocols[0].name):
         raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "the protocol is not the one of the join's answer")
@@ -191,7 +197,7 @@ def heartbeat(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Re
     return heartbeat_result(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def _has_news(group: ConsumerGroup, member: Member) -> bool:
+def _has_news(group: ConsumerGroup, member: ConsumerMember) -> bool:
     """Tell whether the member has to join again: the target is a newer one, it has partitions to give back, or what it
     waited for is free."""
     if member.epoch < group.target_epoch or member.state is MemberState.UNREVOKED_PARTITIONS:
@@ -199,7 +205,7 @@ def _has_news(group: ConsumerGroup, member: Member) -> bool:
     return member.state is MemberState.UNRELEASED_PARTITIONS and not group.is_waiting_for_others(member)
 
 
-def _classic_member(group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int) -> Member:
+def _classic_member(group: ConsumerGroup, member_id: str, instance_id: str | None, generation: int) -> ConsumerMember:
     member = group.member(member_id) if instance_id is None else known_static(group, member_id, instance_id)
     if not member.is_classic:
         raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id!r} speaks the consumer protocol")
@@ -211,7 +217,7 @@ def _classic_member(group: ConsumerGroup, member_id: str, instance_id: str | Non
 def leave(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result:
     group = migration.consumer_group(shard, request.message.group_id)
     outcomes: list[tuple[MemberIdentity, ErrorCode]] = []
-    members: dict[str, Member] = {}
+    members: dict[str, ConsumerMember] = {}
     for identity in leaving(request):
         try:
             member = _leaving(group, identity)
@@ -224,7 +230,7 @@ def leave(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result
     return fencing.fence(shard, now_ms, request.wall_ms, group, list(members.values()), response)
 
 
-def _leaving(group: ConsumerGroup, identity: MemberIdentity) -> Member:
+def _leaving(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerMember:
     """Return the member that is meant. An admin names a static member by its instance id alone."""
     if identity.group_instance_id is None:
         return group.member(identity.member_id)

@@ -4,7 +4,7 @@ A commit that overtakes a heartbeat's answer comes with the epoch before. It is 
 then (KIP-1251), and refused for what it got later: it cannot know of that yet, so the commit is from before it had it.
 """
 
-from tidelog.coordinator.group.consumer.member import Member
+from tidelog.coordinator.group.consumer.member import ConsumerMember
 from tidelog.coordinator.group.shard import CommitPartitionCheck
 from tidelog.model.errors import ApiError, ErrorCode
 from tidelog.model.ids import Uuid
@@ -14,7 +14,7 @@ _FIRST_COMMIT_VERSION = 9
 
 
 def check_commit(
-    member: Member, epoch: int, api_version: int, *, is_transactional: bool
+    member: ConsumerMember, epoch: int, api_version: int, *, is_transactional: bool
 ) -> CommitPartitionCheck | None:
     if not is_transactional and not member.is_classic and api_version < _FIRST_COMMIT_VERSION:
         raise ApiError(
@@ -36,10 +36,10 @@ def check_commit(
     return check_partition
 
 
-def check_fetch(member: Member, epoch: int) -> None:
+def check_fetch(member: ConsumerMember, epoch: int) -> None:
     if epoch != member.epoch:
         raise _stale(member, f"the member's epoch is {member.epoch}, not {epoch}")
 
 
-def _stale(member: Member, why: str) -> ApiError:
+def _stale(member: ConsumerMember, why: str) -> ApiError:
     return ApiError(ErrorCode.ILLEGAL_GENERATION if member.is_classic else ErrorCode.STALE_MEMBER_EPOCH, why)

@@ -17,8 +17,9 @@ from tidelog.coordinator.group.consumer import limits, migration, target, timeou
 from tidelog.coordinator.group.consumer.answer import answer, refusal
 from tidelog.coordinator.group.consumer.change import MemberChange
 from tidelog.coordinator.group.consumer.group import ConsumerGroup
-from tidelog.coordinator.group.consumer.member import STATIC_LEAVE_EPOCH, Member
+from tidelog.coordinator.group.consumer.member import STATIC_LEAVE_EPOCH, ConsumerMember
 from tidelog.coordinator.group.consumer.validation import check_epoch, known_static
+from tidelog.coordinator.group.consumer.waiters import Crowd, Waiter
 from tidelog.coordinator.group.shard import GroupShard
 from tidelog.coordinator.requests import CoordinatorRequest
 from tidelog.model.decisions import PENDING, Record, Result
@@ -36,25 +37,6 @@ ANSWERS_MAX: Final = 100
 LINE_MS_MAX: Final = 100
 
 Steps: TypeAlias = Generator[None, None, Result]
-
-
-@dataclass(slots=True)
-class Waiter:
-    """A heartbeat whose answer waits for the crowd's target assignment."""
-
-    request: CoordinatorRequest
-    member_id: str
-    has_subscription_changed: bool
-
-
-@dataclass(slots=True)
-class Crowd:
-    """The members of one group that wait for a target assignment."""
-
-    arrived: list[Waiter] = field(default_factory=list)  # those since the last target assignment
-    targeted: list[Waiter] = field(default_factory=list)  # those that have their target, still to be answered
-    since_ms: int = 0  # when the first of them arrived
-    target_epoch: int = 0  # of the assignment computed for them; 0: the one before still holds
 
 
 def may_wait(change: MemberChange) -> bool:
@@ -152,7 +134,7 @@ def _answered(shard: GroupShard, now_ms: int, group_id: str, waiters: Sequence[W
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "the group's assignment could not be written")
     except ApiError as error:
         return Result([], None, answers=_refused(waiters, error))
-    reconciled = _Reconciled(shard, now_ms, group)
+    reconciled = _CrowdReconciliation(shard, now_ms, group)
     answers = [(waiter.request, reconciled.answer(waiter)) for waiter in waiters]
     return Result(reconciled.records, None, is_atomic=False, answers=answers)
 
@@ -162,14 +144,14 @@ def _refused(waiters: Sequence[Waiter], error: ApiError) -> list[tuple[Any, Any]
 
 
 @dataclass(slots=True)
-class _Reconciled:
+class _CrowdReconciliation:
     """The members as they will be when the records are replayed, and the partitions that they have got or given up."""
 
     shard: GroupShard
     now_ms: int
     group: ConsumerGroup
     records: list[Record] = field(default_factory=list)
-    members: dict[str, Member] = field(default_factory=dict)
+    members: dict[str, ConsumerMember] = field(default_factory=dict)
     owned: dict[tuple[Uuid, int], bool] = field(default_factory=dict)
 
     def answer(self, waiter: Waiter) -> ConsumerGroupHeartbeatResponse:
@@ -185,7 +167,7 @@ class _Reconciled:
         self._note(change)
         return answer(change)
 
-    def _member(self, waiter: Waiter) -> Member:
+    def _member(self, waiter: Waiter) -> ConsumerMember:
         """Return the waiter's member. What its heartbeat said must still hold: other requests may have changed the
         member since."""
         message: ConsumerGroupHeartbeatRequest = waiter.request.message

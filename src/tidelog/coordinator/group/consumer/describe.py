@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from tidelog.coordinator.group.consumer.group import ConsumerGroup
-from tidelog.coordinator.group.consumer.member import Member
+from tidelog.coordinator.group.consumer.member import ConsumerMember
 from tidelog.coordinator.group.consumer.migration import consumer_group
 from tidelog.coordinator.group.consumer.target import default_assignor
 from tidelog.coordinator.group.shard import GroupShard
@@ -55,7 +55,7 @@ def _described(shard: GroupShard, group_id: str) -> DescribedGroup:
     )
 
 
-def _described_member(image: MetadataImage, group: ConsumerGroup, member: Member) -> DescribedMember:
+def _described_member(image: MetadataImage, group: ConsumerGroup, member: ConsumerMember) -> DescribedMember:
     """Describe a member. Partitions that it has to give back count as its own until it has."""
     has: dict[Uuid, list[int]] = {}
     for assigned in (member.assigned, member.pending_revocation):

@@ -9,7 +9,7 @@ from typing import Any
 
 from tidelog.coordinator.group.consumer import migration, timeouts
 from tidelog.coordinator.group.consumer.group import ConsumerGroup
-from tidelog.coordinator.group.consumer.member import NOTHING, STATIC_LEAVE_EPOCH, Member, MemberState
+from tidelog.coordinator.group.consumer.member import NOTHING, STATIC_LEAVE_EPOCH, ConsumerMember, MemberState
 from tidelog.coordinator.group.consumer.records import (
     current_record,
     epoch_record,
@@ -51,7 +51,7 @@ def leave(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Result
     return fence(shard, now_ms, request.wall_ms, group, [member], response)
 
 
-def _away(member: Member) -> Member:
+def _away(member: ConsumerMember) -> ConsumerMember:
     """Return a static member that leaves for a while. Its partitions count as assigned before any epoch, so that
     whoever comes back under its instance id may commit them, while commits under the old id are refused."""
     assigned = {topic_id: dict.fromkeys(epochs, 0) for topic_id, epochs in member.assigned.items()}
@@ -59,7 +59,7 @@ def _away(member: Member) -> Member:
 
 
 def fence(
-    shard: GroupShard, now_ms: int, wall_ms: int, group: ConsumerGroup, members: Sequence[Member], response: Any
+    shard: GroupShard, now_ms: int, wall_ms: int, group: ConsumerGroup, members: Sequence[ConsumerMember], response: Any
 ) -> Result:
     """Remove the members; where only classic members remain, the group may become a classic one again."""
     if not members:
@@ -74,7 +74,7 @@ def fence(
     return Result(records, response)
 
 
-def _removal(shard: GroupShard, group: ConsumerGroup, members: Sequence[Member]) -> list[Record]:
+def _removal(shard: GroupShard, group: ConsumerGroup, members: Sequence[ConsumerMember]) -> list[Record]:
     records = [record for member in members for record in member_tombstones(group.group_id, member.member_id)]
     after = group.subscriptions.after(members, ())
     records += [
@@ -102,6 +102,6 @@ def on_timer(shard: GroupShard, now_ms: int, wall_ms: int, key: Any) -> Result:
     return fence(shard, now_ms, wall_ms, group, [member], None)
 
 
-def _is_revoking(member: Member) -> bool:
+def _is_revoking(member: ConsumerMember) -> bool:
     """Tell whether the member has partitions to give back. One that left for a while need not until it returns."""
     return member.state is MemberState.UNREVOKED_PARTITIONS and member.epoch != STATIC_LEAVE_EPOCH

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from tidelog.config import BrokerConfig
 from tidelog.config.group_config import GroupConfig
 from tidelog.coordinator.group.consumer import commits, printing
-from tidelog.coordinator.group.consumer.member import Member
+from tidelog.coordinator.group.consumer.member import ConsumerMember
 from tidelog.coordinator.group.consumer.records import group_tombstones
 from tidelog.coordinator.group.consumer.subscriptions import Subscriptions
 from tidelog.coordinator.group.shard import CommitPartitionCheck, GroupShard, GroupType
@@ -37,7 +37,7 @@ class ConsumerGroup:
     metadata_hash: int = 0
     target_epoch: int = FIRST_EPOCH
     target_timestamp_ms: int = 0  # 0: there is no target, or it is not known when it was computed
-    members: dict[str, Member] = field(default_factory=dict)
+    members: dict[str, ConsumerMember] = field(default_factory=dict)
     static_members: dict[str, str] = field(default_factory=dict)  # member ids by instance id
     target: dict[str, TopicPartitions] = field(default_factory=dict)  # by member id
     subscriptions: Subscriptions = field(default_factory=Subscriptions)
@@ -54,7 +54,7 @@ class ConsumerGroup:
 
     # What replay does
 
-    def put_member(self, member: Member) -> None:
+    def put_member(self, member: ConsumerMember) -> None:
         before = self.members.get(member.member_id)
         self.members[member.member_id] = member
         if before is None or not _says_the_same(before, member):
@@ -70,7 +70,7 @@ class ConsumerGroup:
         if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:
             del self.static_members[member.instance_id]
 
-    def _learn_description(self, member: Member) -> None:
+    def _learn_description(self, member: ConsumerMember) -> None:
         self.subscriptions.add(member)
         if member.server_assignor is not None:
             _count(self.server_assignors, member.server_assignor, 1)
@@ -80,7 +80,7 @@ class ConsumerGroup:
         for protocol in member.classic_protocols:
             _count(self.classic_supporters, protocol.name, 1)
 
-    def _forget_description(self, member: Member | None) -> None:
+    def _forget_description(self, member: ConsumerMember | None) -> None:
         if member is None:
             return
         self.subscriptions.remove(member)
@@ -90,14 +90,14 @@ class ConsumerGroup:
         for protocol in member.classic_protocols:
             _count(self.classic_supporters, protocol.name, -1)
 
-    def _own(self, member: Member) -> None:
+    def _own(self, member: ConsumerMember) -> None:
         for assigned in (member.assigned, member.pending_revocation):
             for topic_id, partitions in assigned.items():
                 owners = self.owners.setdefault(topic_id, {})
                 for partition in partitions:
                     owners[partition] = member.member_id
 
-    def _disown(self, member: Member | None) -> None:
+    def _disown(self, member: ConsumerMember | None) -> None:
         """Take the member's partitions from it. One that another member owns meanwhile stays there."""
         if member is None:
             return
@@ -112,17 +112,17 @@ class ConsumerGroup:
 
     # Questions
 
-    def member(self, member_id: str) -> Member:
+    def member(self, member_id: str) -> ConsumerMember:
         found = self.members.get(member_id)
         if found is None:
             raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member_id!r} is no member of group {self.group_id!r}")
         return found
 
-    def static_member(self, instance_id: str | None) -> Member | None:
+    def static_member(self, instance_id: str | None) -> ConsumerMember | None:
         member_id = None if instance_id is None else self.static_members.get(instance_id)
         return None if member_id is None else self.members[member_id]
 
-    def target_of(self, member: Member) -> TopicPartitions:
+    def target_of(self, member: ConsumerMember) -> TopicPartitions:
         """Return the target of a member. A static member has that of its instance, whatever id it comes back with."""
         member_id: str | None = member.member_id
         if member.instance_id is not None:
@@ -133,7 +133,7 @@ class ConsumerGroup:
         owners = self.owners.get(topic_id)
         return owners is not None and partition in owners
 
-    def is_waiting_for_others(self, member: Member) -> bool:
+    def is_waiting_for_others(self, member: ConsumerMember) -> bool:
         """Tell whether a partition of the member's target still belongs to another member."""
         target = self.target.get(member.member_id, {})
         return any(
@@ -142,7 +142,9 @@ class ConsumerGroup:
             for partition in partitions
         )
 
-    def preferred_assignor(self, before: Member | None = None, after: Member | None = None) -> str | None:
+    def preferred_assignor(
+        self, before: ConsumerMember | None = None, after: ConsumerMember | None = None
+    ) -> str | None:
         """Return the assignor that most members ask for, once `before` has become `after`."""
         counts = dict(self.server_assignors)
         if before is not None and before.server_assignor is not None:
@@ -239,7 +241,7 @@ class ConsumerGroup:
         return printing.printed(self)
 
 
-def _says_the_same(a: Member, b: Member) -> bool:
+def _says_the_same(a: ConsumerMember, b: ConsumerMember) -> bool:
     """Tell whether the two are equal in everything that the group counts."""
     return (
         a.topics == b.topics

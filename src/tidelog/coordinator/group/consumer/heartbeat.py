@@ -14,7 +14,7 @@ from tidelog.coordinator.group.consumer.member import (
     JOINING_EPOCH,
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
-    Member,
+    ConsumerMember,
     sorted_names,
 )
 from tidelog.coordinator.group.consumer.regexes import RegexChange
@@ -83,18 +83,18 @@ def _begin(shard: GroupShard, now_ms: int, request: CoordinatorRequest) -> Membe
 
 def _member(
     found: migration.FoundGroup, member_id: str, message: ConsumerGroupHeartbeatRequest
-) -> tuple[Member, Member | None]:
+) -> tuple[ConsumerMember, ConsumerMember | None]:
     """Return the member as it was, and the one whose place it takes, if any."""
     group, instance_id = found.group, message.instance_id
     is_joining = message.member_epoch == JOINING_EPOCH
     if instance_id is None:
-        member = group.members.get(member_id, Member(member_id)) if is_joining else group.member(member_id)
+        member = group.members.get(member_id, ConsumerMember(member_id)) if is_joining else group.member(member_id)
     elif not is_joining:
         member = known_static(group, member_id, instance_id)
     else:
         former = group.static_member(instance_id)
         if former is None:
-            return group.members.get(member_id, Member(member_id)), None
+            return group.members.get(member_id, ConsumerMember(member_id)), None
         if not former.is_classic:
             check_released(former, instance_id)
         return renamed(former, member_id), former
@@ -102,7 +102,7 @@ def _member(
     return member, None
 
 
-def _described(member: Member, request: CoordinatorRequest) -> Member:
+def _described(member: ConsumerMember, request: CoordinatorRequest) -> ConsumerMember:
     """Return the member with what the heartbeat says. What it does not say stays; mostly that is everything, and the
     member is the very same object."""
     message: ConsumerGroupHeartbeatRequest = request.message
@@ -110,28 +110,21 @@ def _described(member: Member, request: CoordinatorRequest) -> Member:
     is_same = is_same_client and message.instance_id in (None, member.instance_id) and not member.is_classic
     if is_same and _says_nothing(message):
         return member
-    names, regex, timeout_ms = (
-        message.subscribed_topic_names,
-        message.subscribed_topic_regex,
-        message.rebalance_timeout_ms,
-    )
-    return Member(
-        member.member_id,
-        member.epoch,
-        member.previous_epoch,
-        member.state,
-        member.instance_id if message.instance_id is None else message.instance_id,
-        member.rack_id if message.rack_id is None else message.rack_id,
-        member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
-        request.client_id,
-        request.client_host,
-        member.topics if names is None else sorted_names(names),
-        member.regex if regex is None else regex,
-        member.server_assignor if message.server_assignor is None else message.server_assignor,
-        None,
-        member.assigned,
-        member.pending_revocation,
-    )
+    described = member.copied()
+    described.client_id, described.client_host, described.classic = request.client_id, request.client_host, None
+    if message.instance_id is not None:
+        described.instance_id = message.instance_id
+    if message.rack_id is not None:
+        described.rack_id = message.rack_id
+    if message.rebalance_timeout_ms != -1:
+        described.rebalance_timeout_ms = message.rebalance_timeout_ms
+    if message.subscribed_topic_names is not None:
+        described.topics = sorted_names(message.subscribed_topic_names)
+    if message.subscribed_topic_regex is not None:
+        described.regex = message.subscribed_topic_regex
+    if message.server_assignor is not None:
+        described.server_assignor = message.server_assignor
+    return described
 
 
 def _says_nothing(message: ConsumerGroupHeartbeatRequest) -> bool:

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from tidelog.config.settings import groups as settings
 from tidelog.coordinator.group.classic.decision import Decision, fits
 from tidelog.coordinator.group.classic.group import ClassicGroup
-from tidelog.coordinator.group.classic.member import Member as ClassicMember
+from tidelog.coordinator.group.classic.member import ClassicMember
 from tidelog.coordinator.group.classic.rebalance import prepare, refuse_waiting
 from tidelog.coordinator.group.classic.state import ClassicState
 from tidelog.coordinator.group.consumer import timeouts, upgrade
 from tidelog.coordinator.group.consumer.change import MemberChange
 from tidelog.coordinator.group.consumer.embedded import PROTOCOL_TYPE, write_assignment
 from tidelog.coordinator.group.consumer.group import ConsumerGroup
-from tidelog.coordinator.group.consumer.member import Member
+from tidelog.coordinator.group.consumer.member import ConsumerMember
 from tidelog.coordinator.group.shard import GroupShard
 from tidelog.coordinator.requests import CoordinatorRequest
 from tidelog.model.decisions import Record, Result
@@ -96,7 +96,7 @@ def upgraded(change: MemberChange) -> None:
 
 
 def downgrade_without(
-    shard: GroupShard, now_ms: int, wall_ms: int, group: ConsumerGroup, leaving: Sequence[Member]
+    shard: GroupShard, now_ms: int, wall_ms: int, group: ConsumerGroup, leaving: Sequence[ConsumerMember]
 ) -> Result | None:
     """Turn the group into a classic one when these members are gone and only classic ones remain; None: it stays what
     it is."""
@@ -110,7 +110,7 @@ def downgrade_without(
     return _downgraded(shard, now_ms, wall_ms, group, classic, "the last member of the consumer protocol left")
 
 
-def downgrade_with(change: MemberChange, former: Member) -> Result | None:
+def downgrade_with(change: MemberChange, former: ConsumerMember) -> Result | None:
     """Turn the group into a classic one when its last member of the consumer protocol, a static one, comes back with
     the classic protocol; None: it stays what it is."""
     shard, group, updated = change.shard, change.group, change.updated
@@ -125,7 +125,7 @@ def downgrade_with(change: MemberChange, former: Member) -> Result | None:
     return _downgraded(shard, change.now_ms, change.wall_ms, group, classic, reason)
 
 
-def all_classic(group: ConsumerGroup, excepted: Iterable[Member]) -> bool:
+def all_classic(group: ConsumerGroup, excepted: Iterable[ConsumerMember]) -> bool:
     excluded = list(excepted)
     classic = sum(member.is_classic for member in excluded)
     return group.classic_count - classic == len(group.members) - len(excluded)
@@ -137,7 +137,7 @@ def _may_downgrade(shard: GroupShard, member_count: int) -> bool:
 
 
 def _classic_group(
-    shard: GroupShard, wall_ms: int, group: ConsumerGroup, assigned: Sequence[tuple[Member, upgrade.Partitions]]
+    shard: GroupShard, wall_ms: int, group: ConsumerGroup, assigned: Sequence[tuple[ConsumerMember, upgrade.Partitions]]
 ) -> ClassicGroup:
     classic = ClassicGroup(
         group.group_id,
@@ -158,7 +158,7 @@ def _classic_group(
     return classic
 
 
-def _classic_member(member: Member) -> ClassicMember:
+def _classic_member(member: ConsumerMember) -> ClassicMember:
     assert member.classic is not None, "only classic members make a classic group"
     return ClassicMember(
         member_id=member.member_id,

@@ -4,19 +4,19 @@ compared by."""
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from tidelog.coordinator.group.consumer.member import Assigned, Member
+from tidelog.coordinator.group.consumer.member import Assigned, ConsumerMember
 from tidelog.coordinator.group.consumer.subscriptions import Subscriptions
 from tidelog.model.ids import Uuid, format_uuid
 
 
-class Printed(Protocol):
+class PrintedGroup(Protocol):
     """The attributes of a group that are printed; a protocol, because the group's own module imports this one."""
 
     epoch: int
     metadata_hash: int
     target_epoch: int
     target_timestamp_ms: int
-    members: dict[str, Member]
+    members: dict[str, ConsumerMember]
     static_members: dict[str, str]
     subscriptions: Subscriptions
     owners: dict[Uuid, dict[int, str]]
@@ -32,7 +32,7 @@ class Printed(Protocol):
     def target(self) -> Mapping[str, Mapping[Uuid, Iterable[int]]]: ...
 
 
-def printed(group: Printed) -> dict[str, Any]:
+def printed(group: PrintedGroup) -> dict[str, Any]:
     return {
         "type": "consumer",
         "state": group.state_name,
@@ -60,7 +60,7 @@ def printed(group: Printed) -> dict[str, Any]:
     }
 
 
-def _printed_member(member: Member) -> dict[str, Any]:
+def _printed_member(member: ConsumerMember) -> dict[str, Any]:
     return {
         "epoch": member.epoch,
         "previous_epoch": member.previous_epoch,

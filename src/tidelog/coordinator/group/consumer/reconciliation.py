@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tidelog.coordinator.group.consumer.member import NOTHING, Assigned, Member, MemberState
+from tidelog.coordinator.group.consumer.member import NOTHING, Assigned, ConsumerMember, MemberState
 from tidelog.coordinator.group.consumer.subscriptions import ResolvedRegex
 from tidelog.metadata.image import MetadataImage
 from tidelog.model.errors import ApiError, ErrorCode
@@ -33,13 +33,13 @@ class Reconciliation:
     image: MetadataImage
     resolved: Mapping[str, ResolvedRegex]
     is_owned: IsOwned
-    member: Member
+    member: ConsumerMember
     target_epoch: int
     target: Target
     owned: Owned
     has_subscription_changed: bool
 
-    def next(self) -> Member:
+    def next(self) -> ConsumerMember:
         """Return the member after the next step; the very same object where there is nothing to do yet."""
         member = self.member
         match member.state:
@@ -53,13 +53,13 @@ class Reconciliation:
                 return self._towards_target(self.target_epoch)
         return self._towards_target(member.epoch)
 
-    def _towards_target(self, epoch: int) -> Member:
+    def _towards_target(self, epoch: int) -> ConsumerMember:
         """Return the member after giving back, or else after taking over. `epoch` is the one that it keeps as long as
         it has partitions to give back."""
         kept, revoked = self._kept_and_revoked()
         if revoked and _still_owns(self.owned, revoked):
             return self._moved(epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
-        has_unreleased = self._take_free(kept)
+        has_unreleased = self._assign_free(kept)
         state = MemberState.UNRELEASED_PARTITIONS if has_unreleased else MemberState.STABLE
         return self._moved(self.target_epoch, state, kept, NOTHING)
 
@@ -72,7 +72,7 @@ class Reconciliation:
                 (kept if partition in target else revoked).setdefault(topic_id, {})[partition] = epoch
         return kept, revoked
 
-    def _take_free(self, assigned: dict[Uuid, dict[int, int]]) -> bool:
+    def _assign_free(self, assigned: dict[Uuid, dict[int, int]]) -> bool:
         """Add the partitions of the target that belong to nobody else; return whether some belong to others."""
         has_unreleased = False
         for topic_id in self.target:
@@ -86,7 +86,7 @@ class Reconciliation:
                     assigned.setdefault(topic_id, {})[partition] = self.target_epoch
         return has_unreleased
 
-    def _without_unsubscribed(self) -> Member:
+    def _without_unsubscribed(self) -> ConsumerMember:
         """Take away topics that the member no longer subscribes to at once, without waiting for the next target."""
         member = self.member
         kept = {topic_id: epochs for topic_id, epochs in member.assigned.items() if self._is_subscribed(topic_id)}
@@ -100,7 +100,9 @@ class Reconciliation:
             return self._moved(member.epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
         return self._moved(member.epoch, member.state, kept, member.pending_revocation)
 
-    def _moved(self, epoch: int, state: MemberState, assigned: Assigned, pending_revocation: Assigned) -> Member:
+    def _moved(
+        self, epoch: int, state: MemberState, assigned: Assigned, pending_revocation: Assigned
+    ) -> ConsumerMember:
         return self.member.with_assignment(epoch, self.member.epoch, state, assigned, pending_revocation)
 
     def _target_of(self, topic_id: Uuid) -> Sequence[int]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tidelog.coordinator.group.consumer.member import Assigned, Member
+from tidelog.coordinator.group.consumer.member import Assigned, ConsumerMember
 from tidelog.coordinator.group.consumer.subscriptions import ResolvedRegex
 from tidelog.coordinator.group.records.consumer import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -28,7 +28,7 @@ from tidelog.model.ids import Uuid
 VERSION = 0
 
 
-def member_record(group_id: str, member: Member) -> Record:
+def member_record(group_id: str, member: ConsumerMember) -> Record:
     value = ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
         rack_id=member.rack_id,
@@ -59,7 +59,7 @@ def target_epoch_record(group_id: str, epoch: int, timestamp_ms: int) -> Record:
     return KeyValue(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value), VERSION
 
 
-def current_record(group_id: str, member: Member) -> Record:
+def current_record(group_id: str, member: ConsumerMember) -> Record:
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.epoch,
         previous_member_epoch=member.previous_epoch,

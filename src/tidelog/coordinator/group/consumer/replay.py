@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tidelog.coordinator.group.classic.group import ClassicGroup
 from tidelog.coordinator.group.consumer.group import NO_TARGET_EPOCH, ConsumerGroup
-from tidelog.coordinator.group.consumer.member import LEAVE_EPOCH, Member
+from tidelog.coordinator.group.consumer.member import LEAVE_EPOCH, ConsumerMember
 from tidelog.coordinator.group.consumer.subscriptions import ResolvedRegex
 from tidelog.coordinator.group.records.consumer import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -53,7 +53,7 @@ def replay_member(
 ) -> None:
     if value is not None:
         group = _created(shard, key.group_id)
-        group.put_member(group.members.get(key.member_id, Member(key.member_id)).with_description(value))
+        group.put_member(group.members.get(key.member_id, ConsumerMember(key.member_id)).with_description(value))
     elif (found := _known(shard, key.group_id)) is not None and (
         member := found.members.get(key.member_id)
     ) is not None:
@@ -94,7 +94,7 @@ def replay_current(
 ) -> None:
     if value is not None:
         group = _created(shard, key.group_id)
-        group.put_member(group.members.get(key.member_id, Member(key.member_id)).with_current_assignment(value))
+        group.put_member(group.members.get(key.member_id, ConsumerMember(key.member_id)).with_current_assignment(value))
     elif (found := _known(shard, key.group_id)) is not None and (
         member := found.members.get(key.member_id)
     ) is not None:

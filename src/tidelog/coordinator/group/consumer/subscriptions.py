@@ -6,7 +6,7 @@ Members subscribe by names, by a regular expression, or both. An expression coun
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tidelog.coordinator.group.consumer.member import Member
+from tidelog.coordinator.group.consumer.member import ConsumerMember
 
 
 @dataclass(slots=True)
@@ -30,18 +30,18 @@ class Subscriptions:
     def topics(self) -> dict[str, None]:
         return dict.fromkeys([*self.by_name, *self.by_regex])
 
-    def cover(self, before: Member, after: Member) -> bool:
+    def cover(self, before: ConsumerMember, after: ConsumerMember) -> bool:
         """Tell whether it is plain that the topics stay the same: mostly a member is new, and names topics that others
         have named."""
         is_new = not before.topics and not before.regex
         return is_new and not after.regex and all(topic in self.by_name for topic in after.topics)
 
-    def add(self, member: Member) -> None:
+    def add(self, member: ConsumerMember) -> None:
         _count(self.by_name, member.topics, 1)
         if member.regex:
             _count(self.regexes, (member.regex,), 1)
 
-    def remove(self, member: Member) -> None:
+    def remove(self, member: ConsumerMember) -> None:
         _count(self.by_name, member.topics, -1)
         if member.regex:
             _count(self.regexes, (member.regex,), -1)
@@ -55,7 +55,7 @@ class Subscriptions:
             self.resolved[regex] = resolved
             _count(self.by_regex, resolved.topics, 1)
 
-    def after(self, before: Iterable[Member], after: Iterable[Member]) -> "Subscriptions":
+    def after(self, before: Iterable[ConsumerMember], after: Iterable[ConsumerMember]) -> "Subscriptions":
         """Return the subscriptions once members have changed. An expression that its last member gave up matches
         nothing."""
         changed = Subscriptions(dict(self.by_name), dict(self.by_regex), dict(self.regexes), dict(self.resolved))

@@ -12,7 +12,7 @@ from tidelog.coordinator.group.assignors import ASSIGNORS
 from tidelog.coordinator.group.assignors.assignor import GroupSpec, MemberSpec, TopicsSpec
 from tidelog.coordinator.group.consumer.change import MemberChange
 from tidelog.coordinator.group.consumer.group import TopicPartitions
-from tidelog.coordinator.group.consumer.member import Member
+from tidelog.coordinator.group.consumer.member import ConsumerMember
 from tidelog.coordinator.group.consumer.records import target_epoch_record, target_record
 from tidelog.coordinator.group.consumer.subscriptions import Subscriptions
 from tidelog.coordinator.group.shard import GroupShard
@@ -106,14 +106,14 @@ class _TopicIds:
         self._resolved = subscriptions.resolved
         self._known: dict[tuple[tuple[str, ...], str | None], Sequence[Uuid]] = {}
 
-    def spec(self, member: Member, target: TopicPartitions) -> MemberSpec:
+    def spec(self, member: ConsumerMember, target: TopicPartitions) -> MemberSpec:
         key = (member.topics, member.regex)
         topic_ids = self._known.get(key)
         if topic_ids is None:
             topic_ids = self._known[key] = self._look_up(member)
         return MemberSpec(topic_ids, target, member.instance_id, member.rack_id)
 
-    def _look_up(self, member: Member) -> Sequence[Uuid]:
+    def _look_up(self, member: ConsumerMember) -> Sequence[Uuid]:
         resolved = self._resolved.get(member.regex) if member.regex else None
         names = dict.fromkeys([*member.topics, *(resolved.topics if resolved is not None else ())])
         return tuple(topic.id for name in names if (topic := self._topics.get(name)) is not None)

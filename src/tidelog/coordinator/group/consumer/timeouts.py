@@ -8,7 +8,7 @@ join, sync  for a classic member: to join again when it was told to, and to fetc
 from typing import Final
 
 from tidelog.coordinator.group.consumer.group import ConsumerGroup
-from tidelog.coordinator.group.consumer.member import Member, MemberState
+from tidelog.coordinator.group.consumer.member import ConsumerMember, MemberState
 from tidelog.coordinator.group.shard import GroupShard
 
 SESSION: Final = "consumer-session"
@@ -17,14 +17,14 @@ JOIN: Final = "consumer-join"
 SYNC: Final = "consumer-sync"
 
 
-def begin_session(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: Member) -> None:
+def begin_session(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: ConsumerMember) -> None:
     """Begin a session of the group's length. After a failover even classic members, whose own timeout may be shorter,
     get the group's: everybody comes at once."""
     timeout_ms = group.settings(shard).consumer_session_timeout_ms
     shard.timers.set((SESSION, group.group_id, member.member_id), now_ms + timeout_ms)
 
 
-def keep_session(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: Member) -> None:
+def keep_session(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: ConsumerMember) -> None:
     if member.classic is None:
         begin_session(shard, now_ms, group, member)
     else:
@@ -32,7 +32,7 @@ def keep_session(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: M
         shard.timers.set((SESSION, group.group_id, member.member_id), now_ms + timeout_ms)
 
 
-def watch_revocation(shard: GroupShard, now_ms: int, group_id: str, member: Member) -> None:
+def watch_revocation(shard: GroupShard, now_ms: int, group_id: str, member: ConsumerMember) -> None:
     """Limit the time for giving back partitions. A classic member has its join and sync timeouts instead."""
     key = (REBALANCE, group_id, member.member_id)
     if member.is_classic:
@@ -43,20 +43,20 @@ def watch_revocation(shard: GroupShard, now_ms: int, group_id: str, member: Memb
         shard.timers.cancel(key)
 
 
-def await_join(shard: GroupShard, now_ms: int, group_id: str, member: Member) -> None:
+def await_join(shard: GroupShard, now_ms: int, group_id: str, member: ConsumerMember) -> None:
     """Limit the time for joining again. The member is told so with every heartbeat; the time counts from the first."""
     key = (JOIN, group_id, member.member_id)
     if key not in shard.timers:
         shard.timers.set(key, now_ms + member.rebalance_timeout_ms)
 
 
-def joined(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: Member) -> None:
+def joined(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: ConsumerMember) -> None:
     shard.timers.cancel((JOIN, group.group_id, member.member_id))
     keep_session(shard, now_ms, group, member)
     shard.timers.set((SYNC, group.group_id, member.member_id), now_ms + member.rebalance_timeout_ms)
 
 
-def synced(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: Member) -> None:
+def synced(shard: GroupShard, now_ms: int, group: ConsumerGroup, member: ConsumerMember) -> None:
     shard.timers.cancel((SYNC, group.group_id, member.member_id))
     keep_session(shard, now_ms, group, member)
 

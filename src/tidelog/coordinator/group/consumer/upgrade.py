@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from tidelog.coordinator.group.classic.group import ClassicGroup
-from tidelog.coordinator.group.classic.member import Member as ClassicMember
+from tidelog.coordinator.group.classic.member import ClassicMember
 from tidelog.coordinator.group.consumer import replay
 from tidelog.coordinator.group.consumer.embedded import read_assignment, read_subscription, topic_ids
 from tidelog.coordinator.group.consumer.group import ConsumerGroup
-from tidelog.coordinator.group.consumer.member import Member, sorted_names
+from tidelog.coordinator.group.consumer.member import ConsumerMember, sorted_names
 from tidelog.coordinator.group.consumer.records import (
     current_record,
     epoch_record,
@@ -46,13 +46,13 @@ def records_of(shard: GroupShard, group: ClassicGroup) -> list[Record]:
     ]
 
 
-def _upgraded(shard: GroupShard, group: ClassicGroup, classic: ClassicMember) -> tuple[Member, Partitions]:
+def _upgraded(shard: GroupShard, group: ClassicGroup, classic: ClassicMember) -> tuple[ConsumerMember, Partitions]:
     """Return a classic member as a member of the consumer group, and its partitions. Where the group never chose a
     protocol, the member's first one tells its subscription."""
     subscription = read_subscription(classic.metadata(group.protocol_name or classic.protocols[0][0]))
     assigned = _assigned(shard, group, classic)
     protocols = [ClassicProtocol(name=name, metadata=metadata) for name, metadata in classic.protocols]
-    member = Member(
+    member = ConsumerMember(
         classic.member_id,
         group.generation,
         group.generation,

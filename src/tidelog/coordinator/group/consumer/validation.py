@@ -7,7 +7,7 @@ from tidelog.coordinator.group.consumer.member import (
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
     Assigned,
-    Member,
+    ConsumerMember,
 )
 from tidelog.coordinator.group.consumer.reconciliation import Owned
 from tidelog.coordinator.group.shard import GroupShard
@@ -69,7 +69,7 @@ def check_size(shard: GroupShard, group: ConsumerGroup, member_id: str, instance
         raise ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {group.group_id!r} may have {limit} members")
 
 
-def check_epoch(member: Member, epoch: int, owned: Owned) -> None:
+def check_epoch(member: ConsumerMember, epoch: int, owned: Owned) -> None:
     """Raise unless the member's epoch is the current one. The answer that brought the current epoch may have been lost:
     then the member may come with the epoch before, if it owns nothing that it should not have."""
     if epoch in (JOINING_EPOCH, member.epoch):
@@ -87,7 +87,7 @@ def _is_within(owned: Owned, assigned: Assigned) -> bool:
     )
 
 
-def known_static(group: ConsumerGroup, member_id: str, instance_id: str) -> Member:
+def known_static(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
     """Return the member that has the instance id now, which must be the one that asks."""
     member = group.static_member(instance_id)
     if member is None:
@@ -98,7 +98,7 @@ def known_static(group: ConsumerGroup, member_id: str, instance_id: str) -> Memb
     return member
 
 
-def check_released(member: Member, instance_id: str) -> None:
+def check_released(member: ConsumerMember, instance_id: str) -> None:
     if member.epoch != STATIC_LEAVE_EPOCH:
         why = f"the instance id {instance_id!r} is in use by member {member.member_id!r}"
         raise ApiError(ErrorCode.UNRELEASED_INSTANCE_ID, why)

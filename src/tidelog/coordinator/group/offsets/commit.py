@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from typing import Any, Final, TypeAlias
 
 from tidelog.coordinator.group.offsets.commit_request import (
-    Requested,
+    RequestedPartition,
     answer_each,
     answer_in_parts,
     is_large,
@@ -64,7 +64,9 @@ def _commit_in_parts(shard: GroupShard, now_ms: int, request: CoordinatorRequest
     return Result(records, OffsetCommitResponse(topics=topics))
 
 
-def _answer_each(shard: GroupShard, asked: Sequence[Any], api_version: int) -> tuple[list[Any], list[Requested]]:
+def _answer_each(
+    shard: GroupShard, asked: Sequence[Any], api_version: int
+) -> tuple[list[Any], list[RequestedPartition]]:
     topics = shard.image.topics
     if api_version >= BY_TOPIC_ID:
         by_id = topics.by_id

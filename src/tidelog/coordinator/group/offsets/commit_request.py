@@ -15,7 +15,7 @@ from tidelog.metadata.topics import Topic
 from tidelog.model.errors import ErrorCode
 
 # A partition that exists: its topic, its part of the request, and its answer, whose code is NONE so far.
-Requested: TypeAlias = tuple[Topic, Any, Any]
+RequestedPartition: TypeAlias = tuple[Topic, Any, Any]
 
 
 PARTITIONS_A_SLICE: Final = 500
@@ -38,11 +38,11 @@ def parts_of(topics: Sequence[Any]) -> Iterator[tuple[list[Any], bool]]:
     for topic in topics:
         at, end = 0, len(topic.partitions)
         while True:
-            taken = copy.copy(topic)
-            taken.partitions = topic.partitions[at : at + PARTITIONS_A_SLICE - count]
-            part.append(taken)
-            count += 1 + len(taken.partitions)
-            at += len(taken.partitions)
+            sliced = copy.copy(topic)
+            sliced.partitions = topic.partitions[at : at + PARTITIONS_A_SLICE - count]
+            part.append(sliced)
+            count += 1 + len(sliced.partitions)
+            at += len(sliced.partitions)
             if count >= PARTITIONS_A_SLICE:
                 yield part, goes_on
                 part, count, goes_on = [], 0, at < end
@@ -52,15 +52,15 @@ def parts_of(topics: Sequence[Any]) -> Iterator[tuple[list[Any], bool]]:
         yield part, goes_on
 
 
-AnswerPart: TypeAlias = Callable[[list[Any]], "tuple[list[Any], list[Requested]]"]
+AnswerPart: TypeAlias = Callable[[list[Any]], "tuple[list[Any], list[RequestedPartition]]"]
 
 
 def answer_in_parts(
     topics: Sequence[Any], answer: AnswerPart
-) -> Generator[None, None, tuple[list[Any], list[Requested]]]:
+) -> Generator[None, None, tuple[list[Any], list[RequestedPartition]]]:
     """Return what `answer` (see `answer_each`) returns for all topics, giving the turn back after each part."""
     answered: list[Any] = []
-    requested: list[Requested] = []
+    requested: list[RequestedPartition] = []
     for part, goes_on in parts_of(topics):
         some, found = answer(part)
         if goes_on:
@@ -78,11 +78,11 @@ def answer_each(
     make_topic: Callable[[Any, Topic | None, list[Any]], Any],
     make_partition: Callable[..., Any],
     unknown_topic: ErrorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-) -> tuple[list[Any], list[Requested]]:
+) -> tuple[list[Any], list[RequestedPartition]]:
     """Return the topics of the response, in the order of the request, and the partitions that exist, which are still to
     be decided on."""
     answered: list[Any] = []
-    requested: list[Requested] = []
+    requested: list[RequestedPartition] = []
     for asked in topics:
         topic = find(asked)
         answers: list[Any] = []
@@ -100,6 +100,6 @@ def answer_each(
     return answered, requested
 
 
-def refuse(requested: Sequence[Requested], code: ErrorCode) -> None:
+def refuse(requested: Sequence[RequestedPartition], code: ErrorCode) -> None:
     for _topic, _partition, answer in requested:
         answer.error_code = code

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from tidelog.coordinator.group.offsets.commit_request import (
     PARTITIONS_A_SLICE,
-    Requested,
+    RequestedPartition,
     answer_each,
     answer_in_parts,
 )
@@ -49,7 +49,7 @@ def _decide(shard: GroupShard, message: OffsetDeleteRequest) -> Steps:
     group.validate_offset_delete()
     by_name = shard.image.topics.by_name
 
-    def answer_part(asked: list[Any]) -> tuple[list[Any], list[Requested]]:
+    def answer_part(asked: list[Any]) -> tuple[list[Any], list[RequestedPartition]]:
         return answer_each(asked, lambda each: by_name.get(each.name), _response_topic, OffsetDeleteResponsePartition)
 
     topics, requested = yield from answer_in_parts(message.topics, answer_part)

@@ -16,7 +16,7 @@ from tidelog.model.ids import ZERO_UUID
 Steps: TypeAlias = Generator[None, None, Result]
 TOPICS_DELETED: Final = "offset-topics-deleted"
 # Between two yields: about a millisecond of work.
-LOOKS_A_SLICE: Final = 1_000
+ENTRIES_A_SLICE: Final = 1_000
 RECORDS_A_SLICE: Final = 250
 
 
@@ -35,16 +35,16 @@ def remove_deleted_topics(shard: GroupShard, _now_ms: int, _wall_ms: int, _timer
     for topic_id, name in deleted.items():
         ids_of.setdefault(name, []).append(topic_id)
     found: dict[tuple[str, str, int], None] = {}
-    looked_at = 0
+    visited = 0
     for by_group in [offsets.committed, *offsets.staged()]:
         for group_id, by_topic in by_group.items():
-            looked_at += 1
+            visited += 1
             for name in by_topic if len(by_topic) < len(ids_of) else ids_of:
                 partitions = _of_topics(by_topic, ids_of, name)
                 found.update(dict.fromkeys((group_id, name, each) for each in partitions))
-                looked_at += 1 + len(partitions)
-                if looked_at >= LOOKS_A_SLICE:
-                    looked_at = 0
+                visited += 1 + len(partitions)
+                if visited >= ENTRIES_A_SLICE:
+                    visited = 0
                     yield
     records: list[Record] = []
     for each in found:

@@ -26,7 +26,7 @@ def schedule_expiry(shard: GroupShard, now_ms: int) -> None:
 
 
 def expire(shard: GroupShard, now_ms: int, wall_ms: int, _timer: Any) -> Steps:
-    expiry = _Expiry(shard, wall_ms)
+    expiry = _ExpiryRound(shard, wall_ms)
     schedule_expiry(shard, now_ms)
     for group_id in list(shard.groups):
         group = shard.groups[group_id]
@@ -40,7 +40,7 @@ def expire(shard: GroupShard, now_ms: int, wall_ms: int, _timer: Any) -> Steps:
     return Result(expiry.records, None, is_atomic=False)
 
 
-class _Expiry:
+class _ExpiryRound:
     """One round over the groups of a shard."""
 
     def __init__(self, shard: GroupShard, wall_ms: int) -> None:
@@ -49,7 +49,7 @@ class _Expiry:
         self.retention_ms = shard.config.get(OFFSETS_RETENTION_MINUTES) * MS_A_MINUTE
         self.records: list[Record] = []
         self.count = 0  # of offsets among them
-        self._looked_at = 0
+        self._visited = 0
 
     def expire_group(self, group: Group) -> Generator[None, None, None]:
         is_all_gone = True
@@ -77,6 +77,6 @@ class _Expiry:
         return self.wall_ms - base_ms >= self.retention_ms
 
     def _pause(self) -> Generator[None, None, None]:
-        self._looked_at += 1
-        if self._looked_at % OFFSETS_A_SLICE == 0:
+        self._visited += 1
+        if self._visited % OFFSETS_A_SLICE == 0:
             yield

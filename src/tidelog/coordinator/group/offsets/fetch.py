@@ -38,13 +38,13 @@ def fetch(shard: GroupShard, _now_ms: int, request: CoordinatorRequest) -> Steps
     version = request.api_version
     groups: list[OffsetFetchResponseGroup] = []
     for group in requested_groups(message, version):
-        fetching = _Fetching(shard, group.group_id, version, require_stable=message.require_stable)
-        groups.append((yield from _fetch_group(fetching, group)))
+        group_fetch = _GroupFetch(shard, group.group_id, version, require_stable=message.require_stable)
+        groups.append((yield from _fetch_group(group_fetch, group)))
     response = OffsetFetchResponse(groups=groups) if version >= BY_GROUP else as_one_group(groups[0])
     return Result([], response)
 
 
-class _Fetching:
+class _GroupFetch:
     """The reading of one group's offsets, which gives the turn back after so many partitions."""
 
     def __init__(self, shard: GroupShard, group_id: str, version: int, *, require_stable: bool) -> None:
@@ -74,34 +74,34 @@ class _Fetching:
 
 
 def _fetch_group(
-    fetching: _Fetching, request: OffsetFetchRequestGroup
+    group_fetch: _GroupFetch, request: OffsetFetchRequestGroup
 ) -> Generator[None, None, OffsetFetchResponseGroup]:
-    group = fetching.shard.groups.get(request.group_id)
+    group = group_fetch.shard.groups.get(request.group_id)
     try:
         if group is None:
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND)
         group.validate_offset_fetch(request.member_id, request.member_epoch)
     except ApiError as refused:
         if refused.code is not ErrorCode.GROUP_ID_NOT_FOUND:
-            return refused_group(request, refused.code, fetching.version)
-        fetching.has_offsets = False
+            return refused_group(request, refused.code, group_fetch.version)
+        group_fetch.has_offsets = False
     if request.topics is None:
-        topics = yield from _all_topics(fetching)
+        topics = yield from _all_topics(group_fetch)
     else:
-        topics = yield from _named_topics(fetching, request.topics)
+        topics = yield from _named_topics(group_fetch, request.topics)
     return OffsetFetchResponseGroup(group_id=request.group_id, topics=topics)
 
 
-def _all_topics(fetching: _Fetching) -> Generator[None, None, Topics]:
+def _all_topics(group_fetch: _GroupFetch) -> Generator[None, None, Topics]:
     """Return the answers for every topic of the group. By topic id, a topic that is gone is left out: it has no id to
     name it by."""
-    if not fetching.has_offsets:
+    if not group_fetch.has_offsets:
         return []
-    by_name = fetching.shard.image.topics.by_name
+    by_name = group_fetch.shard.image.topics.by_name
     answers = []
-    for name, offsets in fetching.shard.offsets.of_group(fetching.group_id).items():
-        answer = yield from fetching.topic(name, ZERO_UUID, list(offsets))
-        if fetching.version >= BY_TOPIC_ID:
+    for name, offsets in group_fetch.shard.offsets.of_group(group_fetch.group_id).items():
+        answer = yield from group_fetch.topic(name, ZERO_UUID, list(offsets))
+        if group_fetch.version >= BY_TOPIC_ID:
             topic = by_name.get(name)
             if topic is None:
                 continue
@@ -110,14 +110,14 @@ def _all_topics(fetching: _Fetching) -> Generator[None, None, Topics]:
     return answers
 
 
-def _named_topics(fetching: _Fetching, asked: list[OffsetFetchRequestTopics]) -> Generator[None, None, Topics]:
-    by_id = fetching.shard.image.topics.by_id
+def _named_topics(group_fetch: _GroupFetch, asked: list[OffsetFetchRequestTopics]) -> Generator[None, None, Topics]:
+    by_id = group_fetch.shard.image.topics.by_id
     answers, unknown = [], []
     for each in asked:
-        if fetching.version < BY_TOPIC_ID:
-            answers.append((yield from fetching.topic(each.name, ZERO_UUID, each.partition_indexes)))
+        if group_fetch.version < BY_TOPIC_ID:
+            answers.append((yield from group_fetch.topic(each.name, ZERO_UUID, each.partition_indexes)))
         elif (topic := by_id.get(each.topic_id)) is not None:
-            answers.append((yield from fetching.topic(topic.name, topic.id, each.partition_indexes)))
+            answers.append((yield from group_fetch.topic(topic.name, topic.id, each.partition_indexes)))
         else:
             missing = [_none(partition, ErrorCode.UNKNOWN_TOPIC_ID) for partition in each.partition_indexes]
             unknown.append(OffsetFetchResponseTopics(name="", topic_id=each.topic_id, partitions=missing))

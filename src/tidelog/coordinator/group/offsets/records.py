@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from typing import Any, Final
 
 from tidelog.config.settings.groups import OFFSET_METADATA_MAX_BYTES
-from tidelog.coordinator.group.offsets.commit_request import PARTITIONS_A_SLICE, Requested
+from tidelog.coordinator.group.offsets.commit_request import PARTITIONS_A_SLICE, RequestedPartition
 from tidelog.coordinator.group.records.classic import OffsetCommitKey, OffsetCommitValue
 from tidelog.coordinator.group.shard import CommitPartitionCheck, GroupShard
 from tidelog.coordinator.record_framing import encode_key, encode_value
@@ -33,7 +33,7 @@ class Commit:
 
 
 def commit_records(
-    shard: GroupShard, commit: Commit, requested: Sequence[Requested], check: CommitPartitionCheck | None
+    shard: GroupShard, commit: Commit, requested: Sequence[RequestedPartition], check: CommitPartitionCheck | None
 ) -> list[Record]:
     """Return the records of all partitions whose metadata is short enough; the others are answered here. ApiError
     refuses the whole commit."""
@@ -48,7 +48,7 @@ def commit_records(
 
 
 def commit_records_in_parts(
-    shard: GroupShard, commit: Commit, requested: Sequence[Requested], check: CommitPartitionCheck | None
+    shard: GroupShard, commit: Commit, requested: Sequence[RequestedPartition], check: CommitPartitionCheck | None
 ) -> Generator[None, None, list[Record]]:
     """Return what `commit_records` does for many partitions, giving the turn back after every slice."""
     records: list[Record] = []
@@ -70,7 +70,7 @@ def commit_records_in_parts(
 def _add_records(
     shard: GroupShard,
     commit: Commit,
-    requested: Sequence[Requested],
+    requested: Sequence[RequestedPartition],
     check: CommitPartitionCheck | None,
     records: list[Record],
 ) -> int:

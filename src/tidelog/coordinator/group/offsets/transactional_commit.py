@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from tidelog.coordinator.group.offsets.commit_request import (
     PARTITIONS_A_SLICE,
-    Requested,
+    RequestedPartition,
     answer_each,
     answer_in_parts,
     is_large,
@@ -49,7 +49,7 @@ def _commit_steps(shard: GroupShard, message: TxnOffsetCommitRequest, request: C
     return Result(records, TxnOffsetCommitResponse(throttle_time_ms=0, topics=topics))
 
 
-def _answer_each(shard: GroupShard, asked: Sequence[Any]) -> tuple[list[Any], list[Requested]]:
+def _answer_each(shard: GroupShard, asked: Sequence[Any]) -> tuple[list[Any], list[RequestedPartition]]:
     by_name = shard.image.topics.by_name
     return answer_each(asked, lambda each: by_name.get(each.name), _response_topic, TxnOffsetCommitResponsePartition)
 
@@ -64,7 +64,7 @@ def _response_topic(asked: Any, _topic: Topic | None, partitions: list[Any]) -> 
 
 
 def _decide(
-    shard: GroupShard, request: CoordinatorRequest, requested: list[Requested]
+    shard: GroupShard, request: CoordinatorRequest, requested: list[RequestedPartition]
 ) -> Generator[None, None, list[Record]]:
     message: TxnOffsetCommitRequest = request.message
     if not message.group_id:
