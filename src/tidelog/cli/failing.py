@@ -4,7 +4,7 @@ scripts can trust. No traceback: that is for bugs.
 
 import sys
 
-from tidelog.cli.arguments.parsers import FAILED, USAGE
+from tidelog.cli.exit_codes import FAILED, USAGE
 from tidelog.cli.output.ansi import RED, YELLOW, paint
 
 

@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tidelog.cli.arguments.parsers import BROKEN_PIPE, INTERRUPTED, USAGE
 from tidelog.cli.commands import NAMES, build_parser
+from tidelog.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, USAGE
 from tidelog.cli.failing import CommandFailed, complain
 from tidelog.cli.version import version_line
 

@@ -43,12 +43,14 @@ class ParentGone(Exception):
     """The parent has ended: nobody is left to keep nodes for."""
 
 
-class Refused(Exception):
+class CommandRefused(Exception):
     """A command that cannot be carried out; its text becomes the error of the answer."""
 
 
 @dataclass(slots=True)
-class Kept:
+class NodeHandle:
+    """One node and what the keeper holds for it, from `open` to `forget`; the node may run, or have been stopped."""
+
     directory: Path
     pid: int = 0
     link: socket.socket | None = None  # the node reports its start over it, and closes it at its end
@@ -59,7 +61,7 @@ class Keeper:
     def __init__(self, parent_pid: int) -> None:
         self._parent = _watch(parent_pid)
         self._buffer = b""
-        self._kept: dict[str, Kept] = {}
+        self._nodes: dict[str, NodeHandle] = {}
         self._opened = 0
         self._preloading = Preloading(deferred_modules(has_metrics=True))
 
@@ -75,7 +77,7 @@ class Keeper:
             question = json.loads(self._read_line())
             try:
                 answer = commands[question["command"]](question)
-            except Refused as refusal:
+            except CommandRefused as refusal:
                 answer = {"error": str(refusal)}
             _write(json.dumps({"number": question["number"], **answer}).encode() + b"\n")
             if question["command"] == "start" and not self._preloading.is_done:
@@ -83,83 +85,83 @@ class Keeper:
                 gc.freeze()
 
     def clear(self) -> None:
-        for kept in self._kept.values():
-            self._end(kept, signal.SIGKILL)
-            shutil.rmtree(kept.directory, ignore_errors=True)
+        for node in self._nodes.values():
+            self._end(node, signal.SIGKILL)
+            shutil.rmtree(node.directory, ignore_errors=True)
 
     def _open(self, _question: Answer) -> Answer:
         self._opened += 1
         name = str(self._opened)
-        self._kept[name] = Kept(Path(tempfile.mkdtemp(prefix="tidelog-testing-")))
-        return {"name": name, "directory": str(self._kept[name].directory)}
+        self._nodes[name] = NodeHandle(Path(tempfile.mkdtemp(prefix="tidelog-testing-")))
+        return {"name": name, "directory": str(self._nodes[name].directory)}
 
     def _start(self, question: Answer) -> Answer:
-        kept = self._kept[question["name"]]
-        self._end(kept, signal.SIGKILL)  # a node that died by itself and was not noticed
-        if kept.holder is None and not question["port"]:
-            kept.holder = _hold_port(question["host"])
-            question["port"] = kept.holder.getsockname()[1] if kept.holder is not None else 0
-        self._fork(kept, question)
-        assert kept.link is not None
-        if not self._wait(kept.link.fileno(), START_S_MAX):
-            self._end(kept, signal.SIGKILL)
-            raise Refused(f"the broker was not ready after {START_S_MAX} s")
-        told = kept.link.recv(READ_BYTES)
-        if not told.startswith(b"{"):
-            code = self._end(kept, signal.SIGKILL)
-            raise Refused(f"the broker ended while it started (exit code {code})")
-        answer: Answer = json.loads(told)
+        node = self._nodes[question["name"]]
+        self._end(node, signal.SIGKILL)  # a node that died by itself and was not noticed
+        if node.holder is None and not question["port"]:
+            node.holder = _hold_port(question["host"])
+            question["port"] = node.holder.getsockname()[1] if node.holder is not None else 0
+        self._fork(node, question)
+        assert node.link is not None
+        if not self._wait(node.link.fileno(), START_S_MAX):
+            self._end(node, signal.SIGKILL)
+            raise CommandRefused(f"the broker was not ready after {START_S_MAX} s")
+        report = node.link.recv(READ_BYTES)
+        if not report.startswith(b"{"):
+            code = self._end(node, signal.SIGKILL)
+            raise CommandRefused(f"the broker ended while it started (exit code {code})")
+        answer: Answer = json.loads(report)
         if "error" in answer:
-            self._end(kept, signal.SIGKILL)
-            raise Refused(answer["error"])
-        return {**answer, "pid": kept.pid}
+            self._end(node, signal.SIGKILL)
+            raise CommandRefused(answer["error"])
+        return {**answer, "pid": node.pid}
 
-    def _fork(self, kept: Kept, question: Answer) -> None:
+    def _fork(self, node: NodeHandle, question: Answer) -> None:
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
-            others = [each for other in self._kept.values() for each in (other.link, other.holder) if each is not None]
+            others = [each for other in self._nodes.values() for each in (other.link, other.holder) if each is not None]
             for each in (ours, *others):
                 each.close()
             if self._parent is not None:
                 os.close(self._parent)
-            run_node(theirs, kept.directory, question)
+            run_node(theirs, node.directory, question)
         theirs.close()
-        kept.pid, kept.link = pid, ours
+        node.pid, node.link = pid, ours
 
     def _stop(self, question: Answer) -> Answer:
-        kept = self._kept[question["name"]]
-        if kept.link is None:
+        node = self._nodes[question["name"]]
+        if node.link is None:
             return {}
-        os.kill(kept.pid, signal.SIGTERM)
-        is_ended = self._wait(kept.link.fileno(), STOP_S_MAX)
-        code = self._end(kept, signal.SIGKILL)
+        os.kill(node.pid, signal.SIGTERM)
+        is_ended = self._wait(node.link.fileno(), STOP_S_MAX)
+        code = self._end(node, signal.SIGKILL)
         if not is_ended:
-            raise Refused(f"the broker did not stop within {STOP_S_MAX} s and was killed")
+            raise CommandRefused(f"the broker did not stop within {STOP_S_MAX} s and was killed")
         if code != 0:
-            raise Refused(f"the broker did not stop in order (exit code {code})")
+            raise CommandRefused(f"the broker did not stop in order (exit code {code})")
         return {}
 
     def _kill(self, question: Answer) -> Answer:
-        self._end(self._kept[question["name"]], signal.SIGKILL)
+        self._end(self._nodes[question["name"]], signal.SIGKILL)
         return {}
 
     def _forget(self, question: Answer) -> Answer:
-        kept = self._kept.pop(question["name"])
-        self._end(kept, signal.SIGKILL)
-        if kept.holder is not None:
-            kept.holder.close()
-        shutil.rmtree(kept.directory, ignore_errors=True)
+        node = self._nodes.pop(question["name"])
+        self._end(node, signal.SIGKILL)
+        if node.holder is not None:
+            node.holder.close()
+        shutil.rmtree(node.directory, ignore_errors=True)
         return {}
 
-    def _end(self, kept: Kept, how: signal.Signals) -> int:
+    def _end(self, node: NodeHandle, how: signal.Signals) -> int:
         """End the node and return its exit code; a signal's number is negated."""
-        if kept.link is None:
+        if node.link is None:
             return 0
-        kept.link.close()
-        kept.link = None
-        os.kill(kept.pid, how)
-        return os.waitstatus_to_exitcode(os.waitpid(kept.pid, 0)[1])
+        node.link.close()
+        node.link = None
+        os.kill(node.pid, how)
+        return os.waitstatus_to_exitcode(os.waitpid(node.pid, 0)[1])
 
     def _read_line(self) -> bytes:
         while b"\n" not in self._buffer:

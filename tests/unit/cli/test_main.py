@@ -9,8 +9,8 @@ from types import ModuleType
 import pytest
 
 from tidelog.cli import commands
+from tidelog.cli.arguments.offset_arguments import BEGINNING, parse_start
 from tidelog.cli.arguments.parsers import terminal_columns
-from tidelog.cli.arguments.places import BEGINNING, start
 from tidelog.cli.arguments.tree import CommandNode, command_tree
 from tidelog.cli.failing import CommandFailed
 from tidelog.cli.main import main
@@ -56,7 +56,7 @@ def loaded_by(*arguments: str) -> set[str]:
 import sys
 from tidelog.cli.main import main
 from tidelog.cli.arguments.parsers import terminal_columns
-from tidelog.cli.arguments.places import BEGINNING, start
+from tidelog.cli.arguments.offset_arguments import BEGINNING, parse_start
 try:
     main({list(arguments)!r})
 except SystemExit:
@@ -163,9 +163,9 @@ def parsed(*words: str) -> argparse.Namespace:
 @pytest.mark.parametrize("value", ["-10m", "-1h30m", "-2d12h", "-10"])
 def test_a_value_may_begin_with_a_minus_and_a_digit(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "tidelog.cli.arguments.places.time.time", lambda: NOW_S
+        "tidelog.cli.arguments.offset_arguments.time.time", lambda: NOW_S
     )  # parsed twice: at the same millisecond
-    assert parsed("consume", "t", "--from", value).start == start(value)
+    assert parsed("consume", "t", "--from", value).start == parse_start(value)
     assert parsed("consume", "t", f"--from={value}", "-e").exit
 
 

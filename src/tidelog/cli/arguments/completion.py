@@ -7,7 +7,8 @@ Only the names of topics and groups, which nobody else knows, are asked for each
 import argparse
 from typing import TYPE_CHECKING
 
-from tidelog.cli.arguments.parsers import FAILED, OK, add_command
+from tidelog.cli.arguments.parsers import add_command
+from tidelog.cli.exit_codes import FAILED, OK
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -11,22 +11,12 @@ from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tidelog.cli.arguments.spelling import did_you_mean, nearest
+from tidelog.cli.exit_codes import EXIT_CODES, USAGE
+from tidelog.cli.failing import complain
 
 if TYPE_CHECKING:
     Actions = argparse._SubParsersAction[argparse.ArgumentParser]
 
-OK: Final = 0
-FAILED: Final = 1
-USAGE: Final = 2
-INTERRUPTED: Final = 130  # as a shell counts a process that was ended by Ctrl-C
-BROKEN_PIPE: Final = 141  # and one whose reader has gone away, as `head` does
-
-EXIT_CODES: Final = """\
-exit codes:
-  0  done
-  1  it failed, and standard error says why
-  2  the command line is wrong, or a file that it names
-"""
 JSON_HELP: Final = "one JSON object a line, for programs"
 
 # Options of Kafka's console consumer, and their names here.
@@ -92,8 +82,6 @@ class Parser(argparse.ArgumentParser):
         self._refuse(f"there is no option {flag}{hint}", "options")
 
     def _refuse(self, problem: str, listed: str) -> NoReturn:
-        from tidelog.cli.failing import complain  # which imports this module
-
         complain(f"{problem}\n`{self.prog} --help` lists the {listed}")
         raise SystemExit(USAGE)
 

@@ -5,8 +5,9 @@ line breaks differ between releases of Python.
 import textwrap
 from collections.abc import Iterator
 
-from tidelog.cli.arguments.parsers import EXIT_CODES, sentence
+from tidelog.cli.arguments.parsers import sentence
 from tidelog.cli.arguments.tree import CommandNode, command_tree
+from tidelog.cli.exit_codes import EXIT_CODES
 
 INTRODUCTION = """\
 # The command line

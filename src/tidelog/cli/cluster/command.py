@@ -3,8 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from tidelog.cli.arguments.offset_arguments import shown_time
 from tidelog.cli.arguments.parsers import add_actions, add_command
-from tidelog.cli.arguments.places import shown_time
 from tidelog.cli.cluster.connecting import add_client_command, connected
 from tidelog.cli.output.rows import NOTHING, flag, number, show_json, show_rows, show_title, size, text
 from tidelog.client.admin.admin_client import Admin

@@ -10,9 +10,10 @@ from tidelog.cli.failing import CommandFailed
 from tidelog.cli.output.outcomes import conclude
 from tidelog.cli.output.rows import Row, flag, show_rows, text
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ConfigEntry, ConfigSource, ResourceType
+from tidelog.client.admin.configs import ConfigEntry, ConfigSource
 from tidelog.config.broker_config import unknown_setting
 from tidelog.config.catalogue import BROKER, GROUP, TOPIC, broker_setting
+from tidelog.metadata.configs import ResourceType
 
 if TYPE_CHECKING:
     Actions = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -1,4 +1,4 @@
-"""`tidelog consume`: records of topics to standard output or a file, from a place on, until the end or for ever."""
+"""`tidelog consume`: records of topics to standard output or a file, from an offset on, until the end or for ever."""
 
 import argparse
 import contextlib
@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
+from tidelog.cli.arguments.offset_arguments import BEGINNING, END, START_FORMS, OffsetArgument, parse_start
 from tidelog.cli.arguments.parsers import count
-from tidelog.cli.arguments.places import BEGINNING, END, STARTS, Place
-from tidelog.cli.arguments.places import start as start_place
 from tidelog.cli.cluster.connecting import add_client_command, connected
 from tidelog.cli.cluster.termination import ended_in_order
 from tidelog.cli.consume.last_records import last_records
@@ -87,8 +86,8 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-p", "--partition", metavar="N", type=int, action="append", help="only this; may be repeated")
     start = parser.add_mutually_exclusive_group()
     start.add_argument(
-        "--from", dest="start", metavar="PLACE", type=start_place,
-        help=f"{STARTS}. Unless told: the end, or with --exit the beginning",
+        "--from", dest="start", metavar="OFFSET", type=parse_start,
+        help=f"{START_FORMS}. Unless told: the end, or with --exit the beginning",
     )  # fmt: skip
     start.add_argument(
         "--from-beginning", dest="start", action="store_const", const=BEGINNING, help="the same as --from beginning"
@@ -161,7 +160,7 @@ def _records(
     output: IO[bytes],
     is_ending: Callable[[], bool],
 ) -> Iterator[ConsumerRecord]:
-    start: Place = options.start or (BEGINNING if options.exit else END)
+    start: OffsetArgument = options.start or (BEGINNING if options.exit else END)
     partitions = _partitions(consumer, topics.names, options.partition)
     if start.last is not None:
         yield from last_records(consumer, partitions, start.last)
@@ -191,7 +190,7 @@ def _partitions(consumer: Consumer, topics: Iterable[str], chosen: Sequence[int]
     return found
 
 
-def _within_end(consumer: Consumer, partitions: list[TopicPartition], start: Place) -> list[TopicPartition]:
+def _within_end(consumer: Consumer, partitions: list[TopicPartition], start: OffsetArgument) -> list[TopicPartition]:
     """Return the partitions that reach as far as an offset that was asked for. A read up to the end would give nothing
     of the others and not say why; a read that waits is refused by the broker."""
     if start.offset is None:
@@ -214,7 +213,7 @@ def _read_too(consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
     consumer.assign({**before, **dict.fromkeys(partitions, EARLIEST)})
 
 
-def assign(consumer: Consumer, partitions: list[TopicPartition], start: Place) -> None:
+def assign(consumer: Consumer, partitions: list[TopicPartition], start: OffsetArgument) -> None:
     if start.offset is not None:
         consumer.assign(dict.fromkeys(partitions, start.offset))
     elif start in (BEGINNING, END):
@@ -225,7 +224,7 @@ def assign(consumer: Consumer, partitions: list[TopicPartition], start: Place) -
 
 def _limited(records: Iterator[ConsumerRecord], most: int | None) -> Iterator[ConsumerRecord]:
     """Yield at most so many records. Not by islice, which would fetch once more than it needs."""
-    for taken, record in enumerate(records, 1):
+    for number, record in enumerate(records, 1):
         yield record
-        if taken == most:
+        if number == most:
             return

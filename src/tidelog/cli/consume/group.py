@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import IO, Final
 
-from tidelog.cli.arguments.places import BEGINNING, END
+from tidelog.cli.arguments.offset_arguments import BEGINNING, END
 from tidelog.cli.consume.topics import ChosenTopics
 from tidelog.cli.failing import WrongUsage
 from tidelog.client.admin.admin_client import Admin
@@ -86,7 +86,7 @@ class GroupReader:
     def _has_its_share(self) -> bool:
         """Tell whether the group is stable and this member has its share: the coordinator takes its time to assign, so
         a member that has nothing may yet get something."""
-        if not self._consumer.is_settled:
+        if not self._consumer.is_reconciled:
             return False
         group = Admin(self._client).describe_group(self._options.group)
         mine = [each.assignment for each in group.members if each.member_id == self._consumer.group_metadata.member_id]
@@ -94,7 +94,9 @@ class GroupReader:
 
     def _is_at_end(self, ends: dict[TopicPartition, int]) -> bool:
         positions = self._consumer.positions()
-        return all(positions[place] >= end for place, end in ends.items() if place in positions)
+        return all(
+            positions[topic_partition] >= end for topic_partition, end in ends.items() if topic_partition in positions
+        )
 
     def _commit_now_and_then(self) -> None:
         if self._client.now_ms() >= self._commit_at_ms:
@@ -105,7 +107,11 @@ class GroupReader:
         """Commit the offsets of partitions that are still ours: the others were committed when they went, or are
         another member's to read again."""
         done, self._done = self._done, {}
-        owned = {place: offset for place, offset in done.items() if place in self._consumer.assignment}
+        owned = {
+            topic_partition: offset
+            for topic_partition, offset in done.items()
+            if topic_partition in self._consumer.assignment
+        }
         self._consumer.commit(owned)
 
 

@@ -23,7 +23,10 @@ def last_records(consumer: Consumer, partitions: Iterable[TopicPartition], count
     end up to which it was read, so that a poll gives what comes next."""
     listed = list(partitions)
     beginnings, ends = consumer.beginning_offsets(listed), consumer.end_offsets(listed)
-    found = [_last_of(consumer, place, beginnings[place], ends[place], count) for place in listed]
+    found = [
+        _last_of(consumer, topic_partition, beginnings[topic_partition], ends[topic_partition], count)
+        for topic_partition in listed
+    ]
     consumer.assign(ends)
     return newest(found, count)
 
@@ -38,11 +41,13 @@ def newest(partitions: Iterable[list[ConsumerRecord]], count: int) -> list[Consu
     return [record for _, record in dated[-count:]]
 
 
-def _last_of(consumer: Consumer, place: TopicPartition, beginning: int, end: int, count: int) -> list[ConsumerRecord]:
+def _last_of(
+    consumer: Consumer, topic_partition: TopicPartition, beginning: int, end: int, count: int
+) -> list[ConsumerRecord]:
     span = count
     while True:
         start = max(beginning, end - span)
-        consumer.assign({place: start})
+        consumer.assign({topic_partition: start})
         found: deque[ConsumerRecord] = deque(maxlen=count)
         for record in consumer.read_to_end():
             if record.offset >= end:

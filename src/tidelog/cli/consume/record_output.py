@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tidelog.cli.arguments.places import shown_time
+from tidelog.cli.arguments.offset_arguments import shown_time
 from tidelog.cli.output.plain import to_plain
 from tidelog.client.record import ConsumerRecord
 

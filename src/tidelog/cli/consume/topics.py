@@ -13,7 +13,7 @@ from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
 from tidelog.coordinator.group.subscription_regex import InvalidRegex, compile_regex, matching_topics
 
-LOOK_MS: Final = 3_000  # between two looks for topics that were created meanwhile
+REFRESH_MS: Final = 3_000  # between two looks for topics that were created meanwhile
 
 
 class ChosenTopics:
@@ -31,18 +31,18 @@ class ChosenTopics:
         for name in named:
             client.topic(name)  # a wrong name is an error at once, also where a group would wait for the topic
         self.names = list(dict.fromkeys([*named, *self._matching()]))
-        self._look_at_ms = client.now_ms() + LOOK_MS
+        self._refresh_at_ms = client.now_ms() + REFRESH_MS
         if not self.names:
             if options.exit:
                 raise CommandFailed(f"no topic matches {self._include}; `tidelog topics list` shows which there are")
             warn(f"no topic matches {self._include} yet; waiting for one")
 
     def new(self) -> Sequence[str]:
-        """Return the topics that match and were not there before. The cluster is asked only every LOOK_MS, however
+        """Return the topics that match and were not there before. The cluster is asked only every REFRESH_MS, however
         often this is called."""
-        if self._matcher is None or self._client.now_ms() < self._look_at_ms:
+        if self._matcher is None or self._client.now_ms() < self._refresh_at_ms:
             return ()
-        self._look_at_ms = self._client.now_ms() + LOOK_MS
+        self._refresh_at_ms = self._client.now_ms() + REFRESH_MS
         found = [name for name in self._matching() if name not in self.names]
         self.names += found
         return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from tidelog.cli.arguments.durations import shown_duration
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.groups import GroupDescription, GroupMember
+from tidelog.client.admin.groups import GroupDescription, MemberDescription
 from tidelog.client.admin.offsets import OffsetSpec
 from tidelog.client.errors import ClientError
 from tidelog.model.ids import TopicPartition
@@ -29,7 +29,7 @@ class Progress:
     committed: int | None
     end: int | None
     metadata: str = ""
-    member: GroupMember | None = None
+    member: MemberDescription | None = None
 
     @property
     def lag(self) -> int | None:

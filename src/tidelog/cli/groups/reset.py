@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidelog.cli.arguments.durations import DURATIONS, duration_ms
-from tidelog.cli.arguments.places import timestamp
+from tidelog.cli.arguments.offset_arguments import parse_timestamp
 from tidelog.cli.cluster.connecting import add_client_command, connected
 from tidelog.cli.failing import CommandFailed, WrongUsage, warn
 from tidelog.cli.groups.reset_plan import Plan, Ranges, plan_of
@@ -59,7 +59,9 @@ def _add_targets(target: Any) -> None:
     target.add_argument("--to-earliest", action="store_true", help="to the beginning of each log")
     target.add_argument("--to-latest", action="store_true", help="to the end of each log")
     target.add_argument("--to-offset", metavar="N", type=int, help="to this offset, or the nearest that the log has")
-    target.add_argument("--to-datetime", metavar="TIME", type=timestamp, help="to the first record not before this")
+    target.add_argument(
+        "--to-datetime", metavar="TIME", type=parse_timestamp, help="to the first record not before this"
+    )
     target.add_argument("--by-duration", metavar="DURATION", type=duration_ms, help=f"so far back: {DURATIONS}")
     target.add_argument("--shift-by", metavar="N", type=int, help="so many offsets on, or back if negative")
     target.add_argument("--to-current", action="store_true", help="to what is committed; the end, where nothing is")

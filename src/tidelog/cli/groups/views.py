@@ -10,7 +10,7 @@ from tidelog.cli.failing import CommandFailed
 from tidelog.cli.groups.progress import Progress, progress
 from tidelog.cli.output.rows import lag, number, show_json, show_rows, show_title, text
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.groups import GroupDescription, GroupMember
+from tidelog.client.admin.groups import GroupDescription, MemberDescription
 from tidelog.client.errors import ClientError
 from tidelog.model.ids import TopicPartition
 
@@ -153,7 +153,7 @@ def _show(group: GroupDescription, offsets: Sequence[Progress], options: argpars
     show_rows(rows, OFFSET_COLUMNS, as_json=False, empty="no offsets")
 
 
-def _member(member: GroupMember) -> dict[str, Any]:
+def _member(member: MemberDescription) -> dict[str, Any]:
     waits = sorted(set(member.target or ()) - set(member.assignment))
     return {
         "client_id": member.client_id,

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     verify_options = VerifyOptions(options.records, tuple(options.compacted))
     try:
         for item in verify_directory(fs, os.path.abspath(options.directory), verify_options):
-            report.take(item)
+            report.add(item)
     finally:
         report.close()
         fs.close()

@@ -26,7 +26,7 @@ class Report(ABC):
         self.batches = 0
         self.size_bytes = 0
 
-    def take(self, item: Finding | LogSummary | Progress) -> None:
+    def add(self, item: Finding | LogSummary | Progress) -> None:
         if isinstance(item, Finding):
             self.errors += item.severity is Severity.ERROR
             self.warnings += item.severity is Severity.WARNING

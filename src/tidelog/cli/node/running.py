@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tidelog.cli.arguments.parsers import FAILED, OK
+from tidelog.cli.exit_codes import FAILED, OK
 from tidelog.cli.failing import CommandFailed, WrongUsage
 from tidelog.config import BrokerConfig
 from tidelog.config.settings.metrics import METRICS_LISTENER
@@ -168,14 +168,18 @@ class _Recovery:
 
 
 def report(node: Node | None) -> None:
-    """Log what the recovery found: where something was cut, and what needs somebody to look at it."""
+    """Log what the recovery found: where a log was truncated, and what needs somebody to look at it."""
     if node is None:  # the node was stopped before it had looked at anything
         return
     found: LoadProgress = node.progress
-    for partition, cut in found.truncations:
-        fields = of_partition(partition, offset=cut.offset, truncated_bytes=cut.truncated_bytes, reason=cut.reason)
-        text = "%s: cut at offset %s, %s bytes: %s"
-        log.warning(text, partition, cut.offset, cut.truncated_bytes, cut.reason, extra={"fields": fields})
+    for partition, truncation in found.truncations:
+        fields = of_partition(
+            partition, offset=truncation.offset, truncated_bytes=truncation.truncated_bytes, reason=truncation.reason
+        )
+        text = "%s: truncated at offset %s, %s bytes removed: %s"
+        log.warning(
+            text, partition, truncation.offset, truncation.truncated_bytes, truncation.reason, extra={"fields": fields}
+        )
     for problem in [*node.files.metadata.problems, *found.problems]:
         log.warning("%s", problem)
     if found.rebuilt:

@@ -150,8 +150,8 @@ def _shown_bytes(value: bytes) -> str:
     except UnicodeDecodeError as error:
         text = value[: error.start].decode("utf-8") if error.start > VALUE_CHARACTERS else ""
     if text.isprintable() and (text or not value):
-        cut = text[:VALUE_CHARACTERS]
-        return escape(cut) + _rest(len(cut.encode()), len(value)) if value else '""'
+        visible = text[:VALUE_CHARACTERS]
+        return escape(visible) + _rest(len(visible.encode()), len(value)) if value else '""'
     head = value[: VALUE_CHARACTERS // 4]
     return f"0x{head.hex()}" + _rest(len(head), len(value))
 

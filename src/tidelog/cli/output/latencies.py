@@ -39,8 +39,8 @@ def histogram(latencies_ms: Sequence[float], buckets: int = BUCKETS) -> list[Buc
         return [Bucket(low, high, len(latencies_ms))]
     counts = [0] * buckets
     for latency in latencies_ms:
-        place = math.log(max(latency, low) / low) / math.log(factor)
-        counts[min(buckets - 1, int(place))] += 1
+        index = int(math.log(max(latency, low) / low) / math.log(factor))
+        counts[min(buckets - 1, index)] += 1
     return [Bucket(low * factor**index, low * factor ** (index + 1), count) for index, count in enumerate(counts)]
 
 

@@ -5,8 +5,8 @@ get out of a cluster, and the latency of one request at a time; it is no load ge
 import argparse
 from typing import TYPE_CHECKING
 
+from tidelog.cli.arguments.offset_arguments import BEGINNING, OFFSET_FORMS, parse_offset
 from tidelog.cli.arguments.parsers import add_actions, add_command, count
-from tidelog.cli.arguments.places import BEGINNING, PLACES, place
 from tidelog.cli.cluster.connecting import add_client_command
 from tidelog.cli.perf import runs as perf_runs
 from tidelog.cli.produce.command import ACKS, ACKS_HELP, CODECS
@@ -54,7 +54,9 @@ def _add_produce(actions: "Actions") -> None:
 
 def _add_consume(actions: "Actions") -> None:
     parser = _add(actions, "consume", "read records as fast as it goes", 500_000, EXAMPLES.splitlines()[1])
-    parser.add_argument("--from", dest="start", metavar="PLACE", type=place, default=BEGINNING, help=PLACES)
+    parser.add_argument(
+        "--from", dest="start", metavar="OFFSET", type=parse_offset, default=BEGINNING, help=OFFSET_FORMS
+    )
     parser.set_defaults(run=perf_runs.run_consume)
 
 

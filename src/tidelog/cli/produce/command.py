@@ -10,13 +10,13 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tidelog.cli.arguments.parsers import FAILED
 from tidelog.cli.cluster.connecting import add_client_command, connected, explained
+from tidelog.cli.exit_codes import FAILED
 from tidelog.cli.failing import CommandFailed, WrongUsage
 from tidelog.cli.output.meter import Meter
 from tidelog.cli.produce.line_input import STANDARD_INPUT, lines
-from tidelog.cli.produce.record_input import Given, header, parsed, parser_of, separator
-from tidelog.cli.produce.written import Written
+from tidelog.cli.produce.record_input import InputRecord, header, parsed, parser_of, separator
+from tidelog.cli.produce.written_offsets import WrittenOffsets
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
 from tidelog.client.producer.producer import LAST_FLUSH_MS, Producer
@@ -70,8 +70,8 @@ def add_parser(commands: "Commands") -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    _settle_topic(options)
-    meter, written = Meter("produced", is_shown=sys.stderr.isatty()), Written()
+    _resolve_topic(options)
+    meter, written = Meter("produced", is_shown=sys.stderr.isatty()), WrittenOffsets()
     try:
         with connected(options) as client:
             _produce(client, options, meter, written)
@@ -85,8 +85,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _settle_topic(options: argparse.Namespace) -> None:
-    """Find out the topic. With --topic, the word in the place of the topic is the first file."""
+def _resolve_topic(options: argparse.Namespace) -> None:
+    """Find out the topic. With --topic, the first word is not the topic but the first file."""
     if options.named_topic is not None:
         options.files = [*([] if options.topic is None else [options.topic]), *options.files]
         options.topic = options.named_topic
@@ -94,12 +94,12 @@ def _settle_topic(options: argparse.Namespace) -> None:
         raise WrongUsage("which topic? `tidelog produce TOPIC`")
 
 
-def _produce(client: Client, options: argparse.Namespace, meter: Meter, written: Written) -> None:
+def _produce(client: Client, options: argparse.Namespace, meter: Meter, written: WrittenOffsets) -> None:
     codec = CODECS[options.compression]
     with Producer(client, acks=_acks(options), compression=codec, on_written=written.add) as producer:
-        sending = Sending(producer, options, meter)
+        sender = RecordSender(producer, options, meter)
         try:
-            _send(producer, sending, options)
+            _send(producer, sender, options)
             producer.flush()
         except (WrongUsage, ClientError) as error:
             # The records before the mistake are in the log: whoever runs it again has to know how many to leave out.
@@ -109,7 +109,7 @@ def _produce(client: Client, options: argparse.Namespace, meter: Meter, written:
             raise CommandFailed(f"{error}\n{_written(written, error, options)}", _exit_code(error)) from error
 
 
-def _send(producer: Producer, sending: "Sending", options: argparse.Namespace) -> None:
+def _send(producer: Producer, sender: "RecordSender", options: argparse.Namespace) -> None:
     parse = parser_of(options)
     for name in options.files or [STANDARD_INPUT]:
         number = 0
@@ -118,8 +118,8 @@ def _send(producer: Producer, sending: "Sending", options: argparse.Namespace) -
                 producer.poll(0)
             else:
                 number += 1
-                sending.send(parsed(parse, line, name, number))
-            sending.raise_failure()
+                sender.send(parsed(parse, line, name, number))
+            sender.raise_failure()
 
 
 def _flush(producer: Producer) -> None:
@@ -127,7 +127,7 @@ def _flush(producer: Producer) -> None:
         producer.flush(LAST_FLUSH_MS)
 
 
-def _written(written: Written, error: WrongUsage | ClientError, options: argparse.Namespace) -> str:
+def _written(written: WrittenOffsets, error: WrongUsage | ClientError, options: argparse.Namespace) -> str:
     """Return how many records were written, and where. When a line cannot be read, all of them stood before it; when a
     record was refused, some may stand behind it."""
     if not written.records:
@@ -146,7 +146,7 @@ def _acks(options: argparse.Namespace) -> Any:
     return ACKS[options.acks]
 
 
-class Sending:
+class RecordSender:
     """Records on their way, and the first thing that went wrong with one."""
 
     def __init__(self, producer: Producer, options: argparse.Namespace, meter: Meter) -> None:
@@ -155,7 +155,7 @@ class Sending:
         self._meter = meter
         self._failure: ClientError | None = None
 
-    def send(self, record: Given) -> None:
+    def send(self, record: InputRecord) -> None:
         options = self._options
         value = None if options.tombstones and record.value == b"" else record.value
         key = options.key if record.key is None else record.key

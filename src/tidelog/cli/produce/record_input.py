@@ -16,7 +16,7 @@ from tidelog.cli.failing import WrongUsage
 from tidelog.records.record import Header
 
 
-class Given(NamedTuple):
+class InputRecord(NamedTuple):
     """A record as the user wrote it. None: the command line, or the producer, decides."""
 
     value: bytes | None
@@ -26,7 +26,7 @@ class Given(NamedTuple):
     timestamp: int | None = None
 
 
-Parse = Callable[[bytes], Given]
+Parse = Callable[[bytes], InputRecord]
 
 
 def parser_of(options: argparse.Namespace) -> Parse:
@@ -38,7 +38,7 @@ def parser_of(options: argparse.Namespace) -> Parse:
     return lambda line: _parse_line(line, separator, decode)
 
 
-def _parse_line(line: bytes, separator: bytes | None, decode: Callable[[str], bytes] | None) -> Given:
+def _parse_line(line: bytes, separator: bytes | None, decode: Callable[[str], bytes] | None) -> InputRecord:
     key: bytes | None = None
     value = line
     if separator is not None:
@@ -46,21 +46,21 @@ def _parse_line(line: bytes, separator: bytes | None, decode: Callable[[str], by
         if not found:
             raise ValueError(f"no key separator {separator.decode(errors='backslashreplace')!r} in it")
     if decode is None:
-        return Given(value, key)
+        return InputRecord(value, key)
     try:
-        return Given(decode(value.decode("ascii")), None if key is None else decode(key.decode("ascii")))
+        return InputRecord(decode(value.decode("ascii")), None if key is None else decode(key.decode("ascii")))
     except ValueError:
         raise ValueError("not hexadecimal digits, two a byte") from None
 
 
-def parse_json(line: bytes) -> Given:
+def parse_json(line: bytes) -> InputRecord:
     try:
         found = json.loads(line)
     except ValueError as error:
         raise ValueError(f"not JSON: {error}") from None
     if not isinstance(found, dict) or "value" not in found:
         raise ValueError('not an object with a "value"')
-    return Given(
+    return InputRecord(
         value=_bytes(found["value"], "value"),
         key=_bytes(found.get("key"), "key"),
         headers=_headers(found.get("headers") or []),
@@ -111,7 +111,7 @@ def header(text: str) -> Header:
     return Header(name, value.encode())
 
 
-def parsed(parse: Parse, line: bytes, name: str, number: int) -> Given:
+def parsed(parse: Parse, line: bytes, name: str, number: int) -> InputRecord:
     try:
         return parse(line)
     except ValueError as error:

@@ -11,9 +11,10 @@ from tidelog.cli.failing import WrongUsage
 from tidelog.cli.output.outcomes import conclude
 from tidelog.cli.output.rows import Row
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ConfigChange, Operation, ResourceType
+from tidelog.client.admin.configs import AlterOperation, ConfigChange
 from tidelog.client.admin.topics import BROKER_DEFAULT, NewTopic
 from tidelog.client.errors import ClientError
+from tidelog.metadata.configs import ResourceType
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import format_uuid
 
@@ -107,7 +108,7 @@ def add_alter(actions: "Actions") -> None:
 def run_alter(options: argparse.Namespace) -> int:
     topic = topic_of(options)
     changes = [ConfigChange(name, value) for name, value in options.config]
-    changes += [ConfigChange(name, None, Operation.DELETE) for name in options.unset]
+    changes += [ConfigChange(name, None, AlterOperation.DELETE) for name in options.unset]
     if not changes and options.partitions is None:
         raise WrongUsage("nothing to alter: give --partitions, --config or --unset")
     with connected(options) as client:

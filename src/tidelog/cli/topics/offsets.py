@@ -4,7 +4,14 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tidelog.cli.arguments.places import BEGINNING, END, PLACES, Place, place, shown_time
+from tidelog.cli.arguments.offset_arguments import (
+    BEGINNING,
+    END,
+    OFFSET_FORMS,
+    OffsetArgument,
+    parse_offset,
+    shown_time,
+)
 from tidelog.cli.arguments.topic_arguments import add_topic, add_topics, topic_of, topics_of
 from tidelog.cli.cluster.connecting import add_client_command, confirmed, connected
 from tidelog.cli.failing import WrongUsage
@@ -37,7 +44,7 @@ def add_offsets(actions: "Actions") -> None:
     parser = add_client_command(actions, "offsets", "where each partition begins and ends", examples=examples)
     add_topics(parser)
     parser.add_argument("--partition", metavar="N", type=int, action="append", help="only of this partition")
-    parser.add_argument("--at", metavar="PLACE", type=place, help=f"the offset at a place instead: {PLACES}")
+    parser.add_argument("--at", metavar="OFFSET", type=parse_offset, help=f"the offset there instead: {OFFSET_FORMS}")
     parser.set_defaults(run=run_offsets)
 
 
@@ -59,7 +66,9 @@ def chosen_partitions(admin: Admin, topic: str, chosen: Sequence[int] | None) ->
     return [TopicPartition(topic, index) for index in indexes if chosen is None or index in chosen]
 
 
-def offsets_at(admin: Admin, partitions: Sequence[TopicPartition], where: Place) -> dict[TopicPartition, FoundOffset]:
+def offsets_at(
+    admin: Admin, partitions: Sequence[TopicPartition], where: OffsetArgument
+) -> dict[TopicPartition, FoundOffset]:
     """Return the broker's answer for each partition; offset -1 where there is no record so late."""
     found = admin.list_offsets(dict.fromkeys(partitions, where.timestamp_ms))
     return {each: succeeded(outcome) for each, outcome in found.items()}
@@ -85,7 +94,7 @@ def _range_rows(admin: Admin, partitions: Sequence[TopicPartition]) -> list[dict
     ]
 
 
-def _at_rows(admin: Admin, partitions: Sequence[TopicPartition], where: Place) -> list[dict[str, Any]]:
+def _at_rows(admin: Admin, partitions: Sequence[TopicPartition], where: OffsetArgument) -> list[dict[str, Any]]:
     if where.offset is not None:
         raise WrongUsage("--at takes beginning, end or a time: an offset is known already")
     found = offsets_at(admin, partitions, where)
@@ -105,12 +114,12 @@ def add_truncate(actions: "Actions") -> None:
       tidelog topics truncate orders --before -7d --yes
       tidelog topics truncate orders --partition 2 --before 12345
     """
-    description = "Delete the records before a place. Offsets stay as they are: the log begins later."
+    description = "Delete the records before an offset. Offsets stay as they are: the log begins later."
     parser = add_client_command(
         actions, "truncate", "delete the oldest records", description=description, examples=examples
     )
     add_topic(parser)
-    parser.add_argument("--before", metavar="PLACE", type=place, required=True, help=PLACES)
+    parser.add_argument("--before", metavar="OFFSET", type=parse_offset, required=True, help=OFFSET_FORMS)
     parser.add_argument("--partition", metavar="N", type=int, action="append", help="only of this partition")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.set_defaults(run=run_truncate)
@@ -136,7 +145,7 @@ def _truncated(row: Row) -> str:
     return f"partition {row['partition']} of {row['topic']} begins at offset {row['beginning']}"
 
 
-def _before(admin: Admin, partitions: Sequence[TopicPartition], where: Place) -> dict[TopicPartition, int]:
+def _before(admin: Admin, partitions: Sequence[TopicPartition], where: OffsetArgument) -> dict[TopicPartition, int]:
     if where.offset is not None:
         return dict.fromkeys(partitions, where.offset)
     if where == END:

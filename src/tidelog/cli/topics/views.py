@@ -11,10 +11,11 @@ from tidelog.cli.cluster.connecting import add_client_command, connected, explai
 from tidelog.cli.failing import CommandFailed
 from tidelog.cli.output.rows import Row, ids, number, show_json, show_rows, show_title, size, text
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ConfigEntry, ConfigSource, ResourceType
+from tidelog.client.admin.configs import ConfigEntry, ConfigSource
 from tidelog.client.admin.topics import TopicDescription
 from tidelog.client.errors import ClientError
 from tidelog.client.metadata import NO_LEADER, TopicMetadata
+from tidelog.metadata.configs import ResourceType
 from tidelog.model.ids import TopicPartition, format_uuid
 
 if TYPE_CHECKING:

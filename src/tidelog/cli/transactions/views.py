@@ -5,7 +5,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tidelog.cli.arguments.durations import DURATIONS, duration_ms, shown_duration
-from tidelog.cli.arguments.places import shown_time
+from tidelog.cli.arguments.offset_arguments import shown_time
 from tidelog.cli.cluster.connecting import add_client_command, connected
 from tidelog.cli.failing import CommandFailed
 from tidelog.cli.groups.scope import SCOPE, partitions_of, topic_scope

@@ -22,29 +22,34 @@ class Logs:
         self.assigned: dict[TopicPartition, int] = {}
         self.reads = 0
 
-    def beginning_offsets(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return {place: min([offset for offset, _ in self.logs[place.partition]], default=0) for place in places}
+    def beginning_offsets(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return {
+            topic_partition: min([offset for offset, _ in self.logs[topic_partition.partition]], default=0)
+            for topic_partition in topic_partitions
+        }
 
-    def end_offsets(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return {place: self.ends[place.partition] for place in places}
+    def end_offsets(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return {topic_partition: self.ends[topic_partition.partition] for topic_partition in topic_partitions}
 
     def assign(self, starts: Mapping[TopicPartition, int]) -> None:
         self.assigned = dict(starts)
 
     def read_to_end(self) -> Iterator[ConsumerRecord]:
         self.reads += 1
-        for place, start in self.assigned.items():
-            end = self.ends[place.partition]
+        for topic_partition, start in self.assigned.items():
+            end = self.ends[topic_partition.partition]
             behind = [(end + n, 10**9) for n in range(self.later)]
-            for offset, timestamp in [*self.logs[place.partition], *behind]:
+            for offset, timestamp in [*self.logs[topic_partition.partition], *behind]:
                 if offset >= start:
-                    yield ConsumerRecord("t", place.partition, offset, timestamp, None, None)
+                    yield ConsumerRecord("t", topic_partition.partition, offset, timestamp, None, None)
 
 
 def last(logs: Logs, count: int) -> list[tuple[int, int]]:
-    places = [TopicPartition("t", partition) for partition in logs.logs]
-    found = last_records(cast(Consumer, logs), places, count)
-    assert logs.assigned == {place: logs.ends[place.partition] for place in places}
+    topic_partitions = [TopicPartition("t", partition) for partition in logs.logs]
+    found = last_records(cast(Consumer, logs), topic_partitions, count)
+    assert logs.assigned == {
+        topic_partition: logs.ends[topic_partition.partition] for topic_partition in topic_partitions
+    }
     return [(each.partition, each.offset) for each in found]
 
 

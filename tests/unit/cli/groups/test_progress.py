@@ -13,7 +13,7 @@ from tidelog.cli.groups.scope import TopicScope, one_partition, topic_scope
 from tidelog.cli.groups.views import shown_partitions
 from tidelog.model.ids import TopicPartition
 
-PLACE = TopicPartition("t", 0)
+TOPIC_PARTITION = TopicPartition("t", 0)
 
 
 @pytest.mark.parametrize(
@@ -36,19 +36,21 @@ def test_the_time_to_catch_up(
 
 
 def test_rates_are_of_two_looks() -> None:
-    row = lag_row("g", Progress(PLACE, 40, 100), Progress(PLACE, 20, 90), 2.0)
+    row = lag_row("g", Progress(TOPIC_PARTITION, 40, 100), Progress(TOPIC_PARTITION, 20, 90), 2.0)
     assert (row["lag"], row["consumed_per_s"], row["produced_per_s"], row["catch_up"]) == (60, 10.0, 5.0, "12s")
-    assert lag_row("g", Progress(PLACE, 40, 100), None, 0)["consumed_per_s"] is None
+    assert lag_row("g", Progress(TOPIC_PARTITION, 40, 100), None, 0)["consumed_per_s"] is None
 
 
 def test_a_group_that_was_put_back_consumes_nothing() -> None:
-    assert lag_row("g", Progress(PLACE, 10, 100), Progress(PLACE, 20, 100), 1.0)["consumed_per_s"] == 0
+    assert (
+        lag_row("g", Progress(TOPIC_PARTITION, 10, 100), Progress(TOPIC_PARTITION, 20, 100), 1.0)["consumed_per_s"] == 0
+    )
 
 
 def test_what_is_not_known_is_no_number() -> None:
-    assert Progress(PLACE, None, 5).lag is None
-    assert Progress(PLACE, 5, None).lag is None
-    assert Progress(PLACE, 9, 5).lag == 0  # the log was truncated below the committed offset
+    assert Progress(TOPIC_PARTITION, None, 5).lag is None
+    assert Progress(TOPIC_PARTITION, 5, None).lag is None
+    assert Progress(TOPIC_PARTITION, 9, 5).lag == 0  # the log was truncated below the committed offset
 
 
 def rows_of(*pairs: tuple[Progress, Progress | None]) -> list[dict[str, object]]:
@@ -56,10 +58,12 @@ def rows_of(*pairs: tuple[Progress, Progress | None]) -> list[dict[str, object]]
 
 
 def test_a_group_has_caught_up_with_its_last_partition() -> None:
-    quick, slow = Progress(PLACE, 90, 100), Progress(PLACE, 20, 100)
-    total = total_row("g", rows_of((quick, Progress(PLACE, 80, 100)), (slow, Progress(PLACE, 16, 100))))
+    quick, slow = Progress(TOPIC_PARTITION, 90, 100), Progress(TOPIC_PARTITION, 20, 100)
+    total = total_row(
+        "g", rows_of((quick, Progress(TOPIC_PARTITION, 80, 100)), (slow, Progress(TOPIC_PARTITION, 16, 100)))
+    )
     assert (total["lag"], total["consumed_per_s"], total["catch_up"]) == (90, 14.0, "20s")
-    stuck = total_row("g", rows_of((quick, Progress(PLACE, 80, 100)), (slow, slow)))
+    stuck = total_row("g", rows_of((quick, Progress(TOPIC_PARTITION, 80, 100)), (slow, slow)))
     assert (stuck["catch_up_s"], stuck["catch_up"]) == (None, "never: not moving")
     assert total_row("g", rows_of((quick, None)))["catch_up"] is None
     assert total_row("g", [])["catch_up"] == "caught up"
@@ -76,7 +80,7 @@ class Log(Ranges):
 
 def plan(committed: int | None, given: dict[TopicPartition, int] | None = None, **target: object) -> Plan:
     nothing = {"to_earliest": False, "to_latest": False, "to_offset": None, "to_datetime": None, "shift_by": None}
-    return plan_of(PLACE, committed, given, argparse.Namespace(**{**nothing, **target}), Log())
+    return plan_of(TOPIC_PARTITION, committed, given, argparse.Namespace(**{**nothing, **target}), Log())
 
 
 @pytest.mark.parametrize(
@@ -92,8 +96,8 @@ def plan(committed: int | None, given: dict[TopicPartition, int] | None = None, 
         ({"shift_by": -5}, 35),
         ({"shift_by": -50}, 10),
         ({"shift_by": 500}, 100),
-        ({"given": {PLACE: 7}}, 10),
-        ({"given": {PLACE: 70}}, 70),
+        ({"given": {TOPIC_PARTITION: 7}}, 10),
+        ({"given": {TOPIC_PARTITION: 70}}, 70),
         ({}, 40),
     ],
 )
@@ -111,8 +115,8 @@ def test_of_nothing_committed() -> None:
 
 def test_a_plan_is_written_and_read_back(tmp_path: Path) -> None:
     path = f"{tmp_path}/plan.csv"
-    write_plan(path, [Plan(PLACE, 1, 5), Plan(TopicPartition("u", 3), None, 7)])
-    assert read_plan(path) == {PLACE: 5, TopicPartition("u", 3): 7}
+    write_plan(path, [Plan(TOPIC_PARTITION, 1, 5), Plan(TopicPartition("u", 3), None, 7)])
+    assert read_plan(path) == {TOPIC_PARTITION: 5, TopicPartition("u", 3): 7}
 
 
 @pytest.mark.parametrize("text", ["t,0\n", "t,x,5\n", "", "\n"])
@@ -130,7 +134,7 @@ def test_kafkas_files_have_the_group_in_front(tmp_path: Path) -> None:
     path = f"{tmp_path}/plan.csv"
     with open(path, "w") as file:
         file.write('"g","t",0,5\n')
-    assert read_plan(path) == {PLACE: 5}
+    assert read_plan(path) == {TOPIC_PARTITION: 5}
 
 
 def test_scopes() -> None:

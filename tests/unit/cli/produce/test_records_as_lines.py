@@ -7,32 +7,32 @@ from hypothesis import strategies as st
 
 from tidelog.cli.consume.record_output import fields, json_line, writer_of
 from tidelog.cli.failing import WrongUsage
-from tidelog.cli.produce.record_input import Given, header, parse_json, parsed, parser_of, separator
+from tidelog.cli.produce.record_input import InputRecord, header, parse_json, parsed, parser_of, separator
 from tidelog.client.record import ConsumerRecord
 from tidelog.records.record import Header
 
 RECORD = ConsumerRecord("orders", 2, 7, 1_777_636_800_000, b"k", b"v\x1b[31m", (Header("h", b"1"), Header("n", None)))
 
 
-def parse(line: bytes, kind: str = "text", key_separator: bytes | None = None) -> Given:
+def parse(line: bytes, kind: str = "text", key_separator: bytes | None = None) -> InputRecord:
     return parser_of(argparse.Namespace(format=kind, key_separator=key_separator))(line)
 
 
 def test_a_line_of_text_is_a_value() -> None:
-    assert parse(b"a:b") == Given(b"a:b")
-    assert parse(b"") == Given(b"")
-    assert parse(b"\xff\x00") == Given(b"\xff\x00")
+    assert parse(b"a:b") == InputRecord(b"a:b")
+    assert parse(b"") == InputRecord(b"")
+    assert parse(b"\xff\x00") == InputRecord(b"\xff\x00")
 
 
 def test_the_key_ends_at_the_first_separator() -> None:
-    assert parse(b"k::v::w", key_separator=b"::") == Given(b"v::w", b"k")
+    assert parse(b"k::v::w", key_separator=b"::") == InputRecord(b"v::w", b"k")
     with pytest.raises(ValueError, match="no key separator ':'"):
         parse(b"kv", key_separator=b":")
 
 
 def test_hexadecimal() -> None:
-    assert parse(b"00fF", "hex") == Given(b"\x00\xff")
-    assert parse(b"6b:76", "hex", b":") == Given(b"v", b"k")
+    assert parse(b"00fF", "hex") == InputRecord(b"\x00\xff")
+    assert parse(b"6b:76", "hex", b":") == InputRecord(b"v", b"k")
     for line in (b"0", b"0g", b"\xff"):
         with pytest.raises(ValueError, match="hexadecimal"):
             parse(line, "hex")
@@ -40,9 +40,9 @@ def test_hexadecimal() -> None:
 
 def test_json_may_say_everything() -> None:
     line = b'{"value": {"base64": "/w=="}, "key": "k", "headers": {"a": "b"}, "partition": 3, "timestamp": 5}'
-    assert parse(line, "json") == Given(b"\xff", b"k", (Header("a", b"b"),), 3, 5)
-    assert parse(b'{"value": null}', "json") == Given(None)
-    assert parse(b'{"value": {"id": 1}}', "json") == Given(b'{"id": 1}')
+    assert parse(line, "json") == InputRecord(b"\xff", b"k", (Header("a", b"b"),), 3, 5)
+    assert parse(b'{"value": null}', "json") == InputRecord(None)
+    assert parse(b'{"value": {"id": 1}}', "json") == InputRecord(b'{"id": 1}')
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_json_out_is_json_in(
 ) -> None:
     headers = tuple(Header(*pair) for pair in pairs)
     record = ConsumerRecord("t", 1, 9, timestamp, key, value, headers)
-    assert parse_json(json_line(record)) == Given(value, key, headers, 1, timestamp)
+    assert parse_json(json_line(record)) == InputRecord(value, key, headers, 1, timestamp)
 
 
 def test_separators_are_written_as_in_a_shell() -> None:

@@ -1,4 +1,4 @@
-"""Places in a log as people write them: `beginning`, `end`, an offset, a time, how long ago, or the last records.
+"""Offsets as people write them: `beginning`, `end`, a number, a time, how long ago, or the last records.
 
     beginning   end   12345   2026-05-01   2026-05-01T12:30   2026-05-01T12:30:00+02:00   -10m   -1h30m   -10
 
@@ -13,10 +13,10 @@ from typing import Final
 
 from tidelog.cli.arguments.durations import duration_ms
 
-PLACES: Final = (
+OFFSET_FORMS: Final = (
     "beginning, end, an offset, a time (2026-05-01T12:30, UTC unless it says otherwise) or how long ago (-10m, -1h30m)"
 )
-STARTS: Final = f"{PLACES}; -10: the last ten records"
+START_FORMS: Final = f"{OFFSET_FORMS}; -10: the last ten records"
 
 # The special timestamps by which ListOffsets knows the end and the beginning.
 END_TIMESTAMP: Final = -1
@@ -24,51 +24,51 @@ BEGINNING_TIMESTAMP: Final = -2
 
 
 @dataclass(slots=True, frozen=True)
-class Place:
-    """A place in a log: an offset, or else a timestamp (or a special one) whose offset the broker has to be asked for;
-    or else the last records, so many of them."""
+class OffsetArgument:
+    """An offset as it was written: a number, or else a timestamp (or a special one) whose offset the broker has to be
+    asked for; or else how many of the last records are meant."""
 
     offset: int | None = None
     timestamp_ms: int = END_TIMESTAMP
     last: int | None = None
 
 
-BEGINNING: Final = Place(timestamp_ms=BEGINNING_TIMESTAMP)
-END: Final = Place(timestamp_ms=END_TIMESTAMP)
+BEGINNING: Final = OffsetArgument(timestamp_ms=BEGINNING_TIMESTAMP)
+END: Final = OffsetArgument(timestamp_ms=END_TIMESTAMP)
 
 
-def place(text: str) -> Place:
-    """Parse a place in a log, as an argument's type."""
+def parse_offset(text: str) -> OffsetArgument:
+    """Parse an offset, as an argument's type."""
     named = {"beginning": BEGINNING, "earliest": BEGINNING, "end": END, "latest": END}.get(text.lower())
     if named is not None:
         return named
     if text.isascii() and text.isdigit():
-        return Place(offset=int(text))
-    return Place(timestamp_ms=timestamp(text))
+        return OffsetArgument(offset=int(text))
+    return OffsetArgument(timestamp_ms=parse_timestamp(text))
 
 
-def start(text: str) -> Place:
-    """Parse a place to read from, which may be the last records as well, as an argument's type."""
+def parse_start(text: str) -> OffsetArgument:
+    """Parse where to begin to read, which may be the last records as well, as an argument's type."""
     digits = text.removeprefix("-")
     if text.startswith("-") and digits.isascii() and digits.isdigit() and int(digits):
-        return Place(last=int(digits))
+        return OffsetArgument(last=int(digits))
     try:
-        return place(text)
+        return parse_offset(text)
     except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {STARTS}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {START_FORMS}") from None
 
 
-def timestamp(text: str) -> int:
+def parse_timestamp(text: str) -> int:
     """Parse a time, or how long ago it was, as an argument's type; return milliseconds since 1970."""
     if text.startswith("-"):
         try:
             return int(time.time() * 1000) - duration_ms(text.removeprefix("-"))
         except argparse.ArgumentTypeError:
-            raise argparse.ArgumentTypeError(f"{text!r} is none of {PLACES}") from None
+            raise argparse.ArgumentTypeError(f"{text!r} is none of {OFFSET_FORMS}") from None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {PLACES}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {OFFSET_FORMS}") from None
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 

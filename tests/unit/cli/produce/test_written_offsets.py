@@ -1,11 +1,11 @@
 """The offsets of produced records, in words and for programs."""
 
-from tidelog.cli.produce.written import Written
+from tidelog.cli.produce.written_offsets import WrittenOffsets
 from tidelog.model.ids import TopicPartition
 
 
 def test_batches_of_a_partition_are_one_range() -> None:
-    written = Written()
+    written = WrittenOffsets()
     written.add(TopicPartition("t", 1), 7, 1)
     written.add(TopicPartition("t", 0), 3, 2)
     written.add(TopicPartition("t", 0), 9, 1)  # another producer wrote between the two
@@ -18,7 +18,7 @@ def test_batches_of_a_partition_are_one_range() -> None:
 
 
 def test_offsets_that_nobody_acknowledged_are_not_known() -> None:
-    written = Written()
+    written = WrittenOffsets()
     written.add(TopicPartition("t", 0), -1, 3)
     written.add(TopicPartition("t", 0), -1, 3)
     assert written.lines() == ["t-0 (6 records, offsets not known)"]
@@ -26,7 +26,7 @@ def test_offsets_that_nobody_acknowledged_are_not_known() -> None:
 
 
 def test_many_partitions_are_not_all_listed() -> None:
-    written = Written()
+    written = WrittenOffsets()
     for partition in range(20):
         written.add(TopicPartition("t", partition), 0, 1)
     assert written.lines()[-1] == "and 12 more partitions"
@@ -34,4 +34,4 @@ def test_many_partitions_are_not_all_listed() -> None:
 
 
 def test_nothing() -> None:
-    assert (Written().records, Written().lines(), Written().rows()) == (0, [], [])
+    assert (WrittenOffsets().records, WrittenOffsets().lines(), WrittenOffsets().rows()) == (0, [], [])

@@ -7,7 +7,7 @@ from tidelog.model.ids import TopicPartition
 SHOWN: Final = 8  # partitions; JSON has all of them
 
 
-class Written:
+class WrittenOffsets:
     def __init__(self) -> None:
         self._ranges: dict[TopicPartition, tuple[int, int, int]] = {}  # first and last offset, and how many records
 
