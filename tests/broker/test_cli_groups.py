@@ -116,7 +116,7 @@ def test_offsets_to_a_file_and_back(run: Run, filled: str, tmp_path: Path) -> No
 def test_members_are_shown_and_not_overruled(run: Run, fails: Fails, filled: str, client: Client) -> None:
     consumer = GroupConsumer(client, filled, start=EARLIEST)
     consumer.subscribe([filled])
-    while not consumer.is_settled:
+    while not consumer.is_reconciled:
         consumer.poll(100)
     consumer.commit()
     (group,) = run("groups", "describe", filled)

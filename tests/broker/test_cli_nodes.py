@@ -15,8 +15,8 @@ import pytest
 
 from tidelog.cli.main import main
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ResourceType
 from tidelog.client.client import Client
+from tidelog.metadata.configs import ResourceType
 from tidelog.protocol.messages.describe_quorum import DescribeQuorumRequest
 
 TIDELOG = str(Path(sys.executable).parent / "tidelog")

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ConfigChange, ConfigSource, Operation, ResourceType
+from tidelog.client.admin.configs import AlterOperation, ConfigChange, ConfigSource
 from tidelog.client.admin.offsets import OffsetSpec
 from tidelog.client.admin.topics import CreatedTopic, NewTopic
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
 from tidelog.client.offsets import FoundOffset
 from tidelog.client.producer.producer import Producer
+from tidelog.metadata.configs import ResourceType
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 
@@ -70,7 +71,7 @@ def test_validate_only_makes_nothing(admin: Admin, topic: str) -> None:
 def test_configs_are_set_appended_to_and_unset(admin: Admin, topic: str) -> None:
     admin.create_topic(NewTopic(topic, 1))
     admin.set_configs(ResourceType.TOPIC, topic, {"retention.ms": "777", "cleanup.policy": "compact"})
-    append = ConfigChange("cleanup.policy", "delete", Operation.APPEND)
+    append = ConfigChange("cleanup.policy", "delete", AlterOperation.APPEND)
     admin.alter_configs(ResourceType.TOPIC, topic, [append])
     found = admin.describe_configs(ResourceType.TOPIC, topic, synonyms=True, documentation=True)
     retention = found["retention.ms"]

@@ -44,7 +44,9 @@ def test_two_members_and_then_one(client: Client, bootstrap: str, topic: str) ->
         found += [record.value or b"" for record in first.poll(200)]
     with Client(bootstrap) as other_client:
         second = joined(other_client, topic, topic)
-        while not (len(first.assignment) == len(second.assignment) == 1 and first.is_settled and second.is_settled):
+        while not (
+            len(first.assignment) == len(second.assignment) == 1 and first.is_reconciled and second.is_reconciled
+        ):
             assert first.poll(20) == []
             assert second.poll(20) == []  # the second begins at the first one's offset
         second.close()
@@ -94,7 +96,7 @@ def test_consume_transform_produce_with_a_crash_in_the_middle(client: Client, to
 def test_a_member_that_was_replaced_can_not_commit_in_a_transaction(client: Client, topic: str) -> None:
     fill(client, topic, 2)
     consumer = joined(client, topic, topic, auto_commit_ms=None)
-    while not consumer.is_settled:
+    while not consumer.is_reconciled:
         consumer.poll(50)
     former = consumer.group_metadata
     consumer.close()

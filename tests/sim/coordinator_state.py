@@ -66,8 +66,8 @@ def _validate_state(world: NodeWorld) -> int:
         is_written = shard.log.end_offset == log.log_end_offset
         # Records that the last turn had no time to write are staged: their shard must be in line for the next turn.
         assert is_written or shard.machine is None or _is_in_line(world, shard), f"{log} forgets what is staged"
-        is_settled = is_written and log.high_watermark == log.log_end_offset and not log.is_unsettled
-        if shard.machine is None or shard.replicated.has_work or not is_settled:
+        is_reconciled = is_written and log.high_watermark == log.log_end_offset and not log.is_unsettled
+        if shard.machine is None or shard.replicated.has_work or not is_reconciled:
             continue
         loading = Rereading(broker, shard.partition, shard._kind.types, lambda _type: None)
         twin = shard._kind.make(broker, shard.partition, record_bytes_max(shard.partition))

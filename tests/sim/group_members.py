@@ -96,7 +96,7 @@ class Member(CoordinatorClient):
         elif self.owned and self.scene.chance(self.commits):
             topic_partition = self.scene.random.choice(list(self.owned))
             self._commit((self.member_id, self.epoch, self.since_ms), topic_partition)
-        elif self.scene.now_ms >= self._beat_ms or not self.is_settled:
+        elif self.scene.now_ms >= self._beat_ms or not self.is_reconciled:
             self._beat_ms = self.scene.now_ms + BEAT_MS
             self.go_on()
         else:
@@ -135,7 +135,7 @@ class Member(CoordinatorClient):
         self.ask(commit_request(self.group, topic_partition, value, member_id, epoch, self.instance_id), 9, answered)
 
     @property
-    def is_settled(self) -> bool:
+    def is_reconciled(self) -> bool:
         raise NotImplementedError
 
     def go_on(self) -> None:
@@ -154,7 +154,7 @@ class ConsumerMember(Member):
         self._is_heard = False  # the last request was answered, so the next one need only carry changes
 
     @property
-    def is_settled(self) -> bool:
+    def is_reconciled(self) -> bool:
         return self.epoch > 0
 
     def go_on(self) -> None:
@@ -225,7 +225,7 @@ class ClassicMember(Member):
         self._deal: dict[str, list[Place]] | None = None  # what the leader will assign; None: it has synced
 
     @property
-    def is_settled(self) -> bool:
+    def is_reconciled(self) -> bool:
         return not self.is_to_join and self._deal is None
 
     def forget(self) -> None:

@@ -22,9 +22,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from pyspark_tidelog.sink.options import SinkOptions, sink_options
-from pyspark_tidelog.sink.stream_writer import BATCH_ID, StreamWriter
+from pyspark_tidelog.sink.stream_writer import StreamWriter
 from pyspark_tidelog.sink.write_task import Written
 from pyspark_tidelog.source.data_source import DefaultSource
+from pyspark_tidelog.spark.job_properties import BATCH_ID
 
 ROWS_A_BATCH = 600
 ROWS_A_BLOCK = 100  # of Arrow, as the task gets them

@@ -25,9 +25,10 @@ from pyspark.sql.types import StructType
 from tests.spark.cluster_driver import ROWS_A_BATCH, KillingWriter, own_spark_home
 
 from pyspark_tidelog.sink.options import sink_options
-from pyspark_tidelog.sink.stream_writer import BATCH_ID, StreamWriter
+from pyspark_tidelog.sink.stream_writer import StreamWriter
 from pyspark_tidelog.sink.write_task import Written
 from pyspark_tidelog.source.data_source import DefaultSource
+from pyspark_tidelog.spark.job_properties import BATCH_ID
 
 ROOT = Path(__file__).parents[2]
 RETRIED_BATCH = 1

@@ -18,10 +18,11 @@ from pyspark import TaskContext
 from pyspark.sql.types import StructType
 
 from pyspark_tidelog.sink.commit import SinkCommit
-from pyspark_tidelog.sink.stream_writer import BATCH_ID, QUERY_ID, RUN_ID, StreamWriter
+from pyspark_tidelog.sink.stream_writer import StreamWriter
 from pyspark_tidelog.sink.two_phase import Step
 from pyspark_tidelog.sink.write_task import Written
 from pyspark_tidelog.sink.writers import stream_writer
+from pyspark_tidelog.spark.job_properties import BATCH_ID, QUERY_ID, RUN_ID
 from tidelog.client.client import Client
 from tidelog.client.fetch.consumer import Consumer
 from tidelog.client.record import EARLIEST, ConsumerRecord

@@ -21,7 +21,7 @@ from pyspark_tidelog.sink.commit import SinkCommit
 from pyspark_tidelog.sink.two_phase import Step
 from pyspark_tidelog.source.record_batches import record_batches
 from tidelog.client.client import Client
-from tidelog.client.coordinators import CoordinatorKind, Coordinators
+from tidelog.client.coordinators import CoordinatorClient, CoordinatorType
 
 pytestmark = pytest.mark.early
 
@@ -230,7 +230,7 @@ class Interrupted(SinkCommit):
 
 def coordinator(cluster: ApacheCluster, transactional_id: str) -> ApacheNode:
     with Client(cluster.bootstrap) as client:
-        return cluster.node(Coordinators(client, CoordinatorKind.TRANSACTION).find(transactional_id))
+        return cluster.node(CoordinatorClient(client, CoordinatorType.TRANSACTION).find(transactional_id))
 
 
 def stream(spark: SparkSession, bootstrap: str, topic: str, **options: str) -> DataFrame:

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from tests.spark import ecommerce_purchases
 
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ResourceType
 from tidelog.client.client import Client
+from tidelog.metadata.configs import ResourceType
 from tidelog_pipelines.ecommerce import job
 from tidelog_pipelines.ecommerce.result_topics import ensure_topics
 from tidelog_pipelines.ecommerce.results import RESULTS

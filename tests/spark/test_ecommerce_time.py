@@ -12,9 +12,9 @@ from tests.spark.ecommerce_purchases import found, purchases, run, send
 from tests.spark.source_steps import add_partitions
 
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ResourceType
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
+from tidelog.metadata.configs import ResourceType
 from tidelog_pipelines.ecommerce import job
 from tidelog_pipelines.ecommerce.queries import start_results
 from tidelog_pipelines.ecommerce.result_topics import ensure_topics

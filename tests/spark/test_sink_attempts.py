@@ -16,9 +16,9 @@ from pyspark_tidelog.sink.commit import BATCHES_BETWEEN_SWEEPS
 from pyspark_tidelog.sink.transactional_ids import TransactionalIds
 from pyspark_tidelog.source.options import SubscribePattern
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ResourceType
 from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
+from tidelog.metadata.configs import ResourceType
 from tidelog.testing import Broker, broker
 from tidelog.testing.topics import create_topic
 

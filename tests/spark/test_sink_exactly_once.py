@@ -12,9 +12,9 @@ from pyspark_tidelog.sink import transactions
 from pyspark_tidelog.sink.transactional_ids import TransactionalIds
 from tidelog.client.admin.admin_client import Admin
 from tidelog.client.client import Client
-from tidelog.client.coordinators import Coordinators
-from tidelog.client.identity import Identity
+from tidelog.client.coordinators import CoordinatorClient
 from tidelog.client.producer.transaction_calls import end_together
+from tidelog.client.producer_id_and_epoch import ProducerIdAndEpoch
 
 PREFIX = "tidelog-spark"
 POINTS = ["fence", "read", "check the ledger", "require", "list strays", "record", "commit", "abort strays"]
@@ -75,7 +75,9 @@ def test_a_driver_that_dies_among_the_ends_of_the_transactions(
     died = run()
     messages = died.write_all(0)
 
-    def dying(client: Client, coordinators: Coordinators, identities: dict[str, Identity], *, commit: bool) -> None:
+    def dying(
+        client: Client, coordinators: CoordinatorClient, identities: dict[str, ProducerIdAndEpoch], *, commit: bool
+    ) -> None:
         some = dict(list(identities.items())[:ended])
         assert end_together(client, coordinators, some, commit=commit) == list(some)
         raise Killed(commit)

@@ -9,8 +9,8 @@ import pytest
 
 from tidelog.cli.cluster.configs import resource_of
 from tidelog.cli.commands import NAMES, build_parser
-from tidelog.client.admin.configs import ResourceType
 from tidelog.config import Alteration, AlterOp, alter_broker, alter_group, alter_topic, load_broker_config
+from tidelog.metadata.configs import ResourceType
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ("README.md", "docs/operations.md", "docs/spark.md", "docs/testing.md")

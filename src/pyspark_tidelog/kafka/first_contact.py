@@ -34,7 +34,7 @@ def is_first_contact(batch_id: int | None = None) -> bool:
     context = TaskContext.get()
     if context is None:
         return not batch_id
-    from pyspark_tidelog.sink.stream_writer import BATCH_ID
+    from pyspark_tidelog.spark.job_properties import BATCH_ID
 
     # `foreachBatch` hands the number of the micro-batch to the jobs that it starts.
     batch_id = batch_id or int(context.getLocalProperty(BATCH_ID) or 0)

@@ -10,10 +10,10 @@ from typing import Final
 
 from pyspark_tidelog.errors import SinkError
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ResourceType
 from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
+from tidelog.metadata.configs import ResourceType
 from tidelog.model.errors import ErrorCode
 
 LOGGER: Final = logging.getLogger("pyspark_tidelog")

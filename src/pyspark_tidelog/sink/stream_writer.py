@@ -5,7 +5,7 @@ driver in their commit messages.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceStreamArrowWriter
 
@@ -13,17 +13,13 @@ from pyspark_tidelog.errors import SinkError
 from pyspark_tidelog.sink.commit import SinkCommit
 from pyspark_tidelog.sink.options import SinkOptions
 from pyspark_tidelog.sink.write_task import Scope, Written, write_rows
+from pyspark_tidelog.spark.job_properties import BATCH_ID, CHECKPOINTS, QUERY_ID, RUN_ID
 from pyspark_tidelog.spark.process import message_first
 from pyspark_tidelog.spark.worker_socket import PartOfCommand
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from pyspark.sql.datasource import WriterCommitMessage
-
-QUERY_ID: Final = "sql.streaming.queryId"  # the id in the checkpoint, the same over restarts
-BATCH_ID: Final = "streaming.sql.batchId"
-CHECKPOINTS: Final = "spark.sql.streaming.checkpointLocation"  # the directory for queries with a name and no option
-RUN_ID: Final = "spark.jobGroup.id"  # Spark groups a query's jobs by its run id, which is new with each start
 
 
 class StreamWriter(PartOfCommand, DataSourceStreamArrowWriter):

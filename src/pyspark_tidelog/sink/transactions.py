@@ -12,15 +12,15 @@ from tidelog.client.admin.admin_client import Admin
 from tidelog.client.admin.transactions import TransactionDescription
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError, UnsupportedByBroker
-from tidelog.client.identity import Identity
 from tidelog.client.producer.transaction_calls import end_together
+from tidelog.client.producer_id_and_epoch import ProducerIdAndEpoch
 from tidelog.model.errors import ErrorCode
 
 OPEN: Final = "Ongoing"
 COMMITTED: Final = ("PrepareCommit", "CompleteCommit")  # a prepared commit is final: its markers are being written
 FENCED_SOON: Final = "PrepareEpochFence"  # still open, while another producer is initializing the id
 PAUSE_MS: Final = 100
-GONE_PATIENCE_MS: Final = 2_000
+MISSING_TOPIC_PATIENCE_MS: Final = 2_000
 
 _NOT_THERE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
@@ -91,7 +91,7 @@ class QueryTransactions:
         """Return the topics that are not there any more under these ids. A missing topic is waited for a little: a
         broker that has just started does not know every topic yet."""
         client = self._admin.client
-        give_up_ms = client.now_ms() + GONE_PATIENCE_MS
+        give_up_ms = client.now_ms() + MISSING_TOPIC_PATIENCE_MS
         while True:
             now = topic_ids(client, topic_ids_before)
             anew = made_anew(topic_ids_before, now)
@@ -103,7 +103,9 @@ class QueryTransactions:
 
     def _end(self, listed: Sequence[Transaction], *, commit: bool) -> list[Transaction]:
         """Commit or abort the transactions; return those that had ended before, whether committed or aborted."""
-        identities = {each.transactional_id: Identity(each.producer_id, each.producer_epoch) for each in listed}
+        identities = {
+            each.transactional_id: ProducerIdAndEpoch(each.producer_id, each.producer_epoch) for each in listed
+        }
         ended = end_together(self._admin.client, self._admin.transactions, identities, commit=commit)
         left = [each for each in listed if each.transactional_id not in ended]
         return [each for each in left if not self._end_one(each, commit=commit)]

@@ -32,7 +32,7 @@ class RunningBatch(NamedTuple):
 def running_batch(session: "SparkSession", batch_id: int, checkpoint: str | None = None) -> RunningBatch:
     """Return the batch that is running. `checkpoint`: the path of the query's checkpoint, for callers to whom Spark
     does not tell it."""
-    from pyspark_tidelog.sink.stream_writer import QUERY_ID, RUN_ID
+    from pyspark_tidelog.spark.job_properties import QUERY_ID, RUN_ID
 
     context = getattr(session, "_sc", None)  # a client of Spark Connect has none
     query_id = None if context is None else context.getLocalProperty(QUERY_ID)

@@ -16,7 +16,8 @@ from tidelog.client.backoff import Backoff
 from tidelog.client.connection import Connection, OnDone
 from tidelog.client.errors import CannotConnect, ClientError, TimedOut, error_code
 from tidelog.client.metadata import Metadata, Node, TopicMetadata
-from tidelog.client.security.security import PLAINTEXT, Security, access_of
+from tidelog.client.security.reading import access_of
+from tidelog.client.security.security import PLAINTEXT, Security
 from tidelog.client.world import SocketWorld, World
 from tidelog.model.errors import RETRIABLE, ErrorCode
 from tidelog.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse

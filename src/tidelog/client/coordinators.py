@@ -30,20 +30,20 @@ _PASSES: Final = RETRIABLE.union(MOVED) - {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 CodeOf = Callable[[Any], int]
 
 
-class CoordinatorKind(IntEnum):
+class CoordinatorType(IntEnum):
     """Numbered as FindCoordinator numbers them."""
 
     GROUP = 0
     TRANSACTION = 1
 
     def __str__(self) -> str:
-        return "group" if self is CoordinatorKind.GROUP else "transactional id"
+        return "group" if self is CoordinatorType.GROUP else "transactional id"
 
 
-class Coordinators:
+class CoordinatorClient:
     """The coordinators of groups, or of transactional ids, as far as they are known."""
 
-    def __init__(self, client: Client, kind: CoordinatorKind) -> None:
+    def __init__(self, client: Client, kind: CoordinatorType) -> None:
         self._client = client
         self._kind = kind
         self._known: dict[str, int] = {}

@@ -12,10 +12,10 @@ from typing import Final
 
 from pyspark_tidelog.kafka.settings import cluster_options
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ResourceType
 from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
+from tidelog.metadata.configs import ResourceType
 from tidelog.model.errors import ErrorCode
 from tidelog_pipelines.ecommerce.settings import Settings
 from tidelog_pipelines.traffic.sending import BROKERS_TIME, PRODUCERS_TIME, TIME

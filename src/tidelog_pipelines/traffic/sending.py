@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Final
 
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ResourceType
 from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
 from tidelog.client.producer.producer import Producer
+from tidelog.metadata.configs import ResourceType
 from tidelog.model.errors import ErrorCode
 from tidelog_pipelines.traffic.generator import Event, Plan, events
 from tidelog_pipelines.traffic.shoppers import TOPICS

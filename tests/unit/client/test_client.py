@@ -6,11 +6,11 @@ import pytest
 from tests.unit.client.simulated import SimWorld, client_of, world_of
 
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.admin.configs import ResourceType
 from tidelog.client.admin.topics import NewTopic, common_code
 from tidelog.client.client import Client
 from tidelog.client.errors import CannotConnect, ClientError, DeliveryFailed, FailedDelivery, TimedOut, error_code
 from tidelog.client.offsets import FoundOffset
+from tidelog.metadata.configs import ResourceType
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.protocol.messages.create_topics import CreatableTopicResult

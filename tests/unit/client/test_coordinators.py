@@ -4,7 +4,7 @@ import pytest
 from tests.unit.client.scripted import ScriptedClient, coordinator
 
 from tidelog.client.admin.admin_client import Admin
-from tidelog.client.coordinators import CoordinatorKind, Coordinators
+from tidelog.client.coordinators import CoordinatorClient, CoordinatorType
 from tidelog.client.errors import ClientError, TimedOut
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
@@ -26,7 +26,7 @@ def test_one_that_is_not_available_yet_is_waited_for(client: ScriptedClient) -> 
     not_yet = coordinator("g", -1, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     client.answers["FindCoordinator"] = [not_yet, not_yet, coordinator("g", 3)]
     began_ms = client.now_ms()
-    assert Coordinators(client, CoordinatorKind.GROUP).find("g") == 3
+    assert CoordinatorClient(client, CoordinatorType.GROUP).find("g") == 3
     assert client.now_ms() > began_ms
     (asked, *_) = client.requests(FindCoordinatorRequest)
     assert (asked.key_type, asked.coordinator_keys) == (0, ["g"])

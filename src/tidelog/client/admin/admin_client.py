@@ -12,11 +12,11 @@ from tidelog.client.admin.offsets import OffsetAdmin
 from tidelog.client.admin.topics import TopicAdmin
 from tidelog.client.admin.transactions import TransactionAdmin
 from tidelog.client.client import Client
-from tidelog.client.coordinators import CoordinatorKind, Coordinators
+from tidelog.client.coordinators import CoordinatorClient, CoordinatorType
 
 
 class Admin(TopicAdmin, ConfigAdmin, OffsetAdmin, ClusterAdmin, GroupAdmin, GroupOffsetAdmin, TransactionAdmin):
     def __init__(self, client: Client) -> None:
         self.client = client
-        self.groups = Coordinators(client, CoordinatorKind.GROUP)
-        self.transactions = Coordinators(client, CoordinatorKind.TRANSACTION)
+        self.groups = CoordinatorClient(client, CoordinatorType.GROUP)
+        self.transactions = CoordinatorClient(client, CoordinatorType.TRANSACTION)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelog.client.admin.asking import Asking
+from tidelog.client.admin.base import AdminBase
 from tidelog.client.connection import SOFTWARE_NAME, SOFTWARE_VERSION
 from tidelog.client.errors import ClientError
 from tidelog.model.ids import TopicPartition, Uuid
@@ -81,14 +81,14 @@ class LogDirDescription:
 
 
 @dataclass(slots=True)
-class FeatureLevel:
+class FeatureDescription:
     name: str
     finalized: int  # 0: not in use
     supported_min: int
     supported_max: int
 
 
-class ClusterAdmin(Asking):
+class ClusterAdmin(AdminBase):
     def describe_cluster(self, *, include_fenced: bool = False) -> ClusterDescription:
         asked = "describe the cluster"
         request = DescribeClusterRequest(
@@ -141,14 +141,14 @@ class ClusterAdmin(Asking):
             found.log_dir, error, found.total_bytes, found.usable_bytes, found.is_cordoned, replicas
         )
 
-    def describe_features(self) -> list[FeatureLevel]:
+    def describe_features(self) -> list[FeatureDescription]:
         asked = "describe the features"
         request = ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION)
         found = self.client.ask(request, asked)
         self.require(found.error_code, asked)
         finalized = {each.name: each.max_version_level for each in found.finalized_features}
         return [
-            FeatureLevel(each.name, finalized.get(each.name, 0), each.min_version, each.max_version)
+            FeatureDescription(each.name, finalized.get(each.name, 0), each.min_version, each.max_version)
             for each in found.supported_features
         ]
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from tidelog.client.admin.asking import Asking
+from tidelog.client.admin.base import AdminBase
+from tidelog.metadata.configs import ResourceType
 from tidelog.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -16,14 +17,6 @@ from tidelog.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from tidelog.protocol.messages.list_config_resources import ListConfigResourcesRequest
-
-
-class ResourceType(IntEnum):
-    TOPIC = 2
-    BROKER = 4  # an empty name is the default of all brokers
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
 
 
 class ConfigSource(IntEnum):
@@ -38,7 +31,7 @@ class ConfigSource(IntEnum):
     GROUP = 8
 
 
-class Operation(IntEnum):
+class AlterOperation(IntEnum):
     SET = 0
     DELETE = 1
     APPEND = 2
@@ -71,10 +64,10 @@ class ConfigEntry:
 class ConfigChange:
     name: str
     value: str | None = None
-    operation: Operation = Operation.SET
+    operation: AlterOperation = AlterOperation.SET
 
 
-class ConfigAdmin(Asking):
+class ConfigAdmin(AdminBase):
     def describe_configs(
         self,
         kind: ResourceType,
@@ -115,7 +108,7 @@ class ConfigAdmin(Asking):
         self.alter_configs(kind, name, [ConfigChange(key, value) for key, value in values.items()])
 
     def unset_configs(self, kind: ResourceType, name: str, keys: Sequence[str]) -> None:
-        self.alter_configs(kind, name, [ConfigChange(key, None, Operation.DELETE) for key in keys])
+        self.alter_configs(kind, name, [ConfigChange(key, None, AlterOperation.DELETE) for key in keys])
 
     def list_config_resources(self, kinds: Sequence[ResourceType] = ()) -> list[tuple[ResourceType, str]]:
         """List the resources that have settings: those of the kinds given, or of every kind where none is given."""

@@ -7,9 +7,9 @@ of deleted topics too, of which there is no id any more.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from tidelog.client.admin.asking import Asking
+from tidelog.client.admin.base import AdminBase
 from tidelog.client.by_leader import by_topic
-from tidelog.client.coordinators import Coordinators, passing
+from tidelog.client.coordinators import CoordinatorClient, passing
 from tidelog.client.errors import ClientError, error_code
 from tidelog.client.next_steps import next_step
 from tidelog.model.errors import ErrorCode
@@ -44,7 +44,7 @@ class CommittedOffset(NamedTuple):
     metadata: str = ""
 
 
-class Committer(NamedTuple):
+class CommittingMember(NamedTuple):
     """The member on whose behalf offsets are committed; by default nobody, which is how an operator's tool commits."""
 
     member_id: str = ""
@@ -55,8 +55,8 @@ class Committer(NamedTuple):
 Offsets = Mapping[TopicPartition, int | CommittedOffset]
 
 
-class GroupOffsetAdmin(Asking):
-    groups: Coordinators
+class GroupOffsetAdmin(AdminBase):
+    groups: CoordinatorClient
 
     def list_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition] | None = None, *, require_stable: bool = False
@@ -68,7 +68,7 @@ class GroupOffsetAdmin(Asking):
     def alter_group_offsets(self, group_id: str, offsets: Offsets) -> dict[TopicPartition, ClientError | None]:
         """Commit these offsets as somebody who is no member. The coordinator refuses while the group has members: they
         would not notice, and their next commit would undo it."""
-        outcomes = commit_offsets(self.groups, group_id, offsets, Committer(), "change the offset of")
+        outcomes = commit_offsets(self.groups, group_id, offsets, CommittingMember(), "change the offset of")
         return {topic_partition: _as_outsider(outcome) for topic_partition, outcome in outcomes.items()}
 
     def delete_group_offsets(
@@ -98,7 +98,11 @@ class GroupOffsetAdmin(Asking):
 
 
 def fetch_offsets(
-    groups: Coordinators, group_id: str, partitions: Iterable[TopicPartition] | None, *, require_stable: bool = False
+    groups: CoordinatorClient,
+    group_id: str,
+    partitions: Iterable[TopicPartition] | None,
+    *,
+    require_stable: bool = False,
 ) -> dict[TopicPartition, CommittedOffset]:
     """Return the group's committed offsets of these partitions, or of all that have one (None). `require_stable`: wait
     while an open transaction would commit one of these offsets."""
@@ -138,10 +142,10 @@ def _fetch_code(response: OffsetFetchResponse) -> int:
 
 
 def commit_offsets(
-    groups: Coordinators,
+    groups: CoordinatorClient,
     group_id: str,
     offsets: Offsets,
-    committer: Committer,
+    committer: CommittingMember,
     asked: str,
     code_of: Callable[[Any], int] | None = None,
 ) -> dict[TopicPartition, ClientError | None]:

@@ -7,8 +7,8 @@ describes a group need not know which: it is asked for as the newer kind first, 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidelog.client.admin.asking import Asking, Outcomes
-from tidelog.client.coordinators import Coordinators, passing
+from tidelog.client.admin.base import AdminBase, Outcomes
+from tidelog.client.coordinators import CoordinatorClient, passing
 from tidelog.client.errors import ClientError, UnsupportedByBroker, error_code
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
@@ -39,7 +39,7 @@ class ListedGroup:
 
 
 @dataclass(slots=True)
-class GroupMember:
+class MemberDescription:
     member_id: str
     instance_id: str | None  # of a static member
     client_id: str
@@ -60,7 +60,7 @@ class GroupDescription:
     protocol_type: str
     assignor: str
     coordinator: int
-    members: list[GroupMember]
+    members: list[MemberDescription]
     epoch: int | None = None
     assignment_epoch: int | None = None
 
@@ -69,8 +69,8 @@ class GroupDescription:
         return bool(self.members) or self.state not in (EMPTY, DEAD)
 
 
-class GroupAdmin(Asking):
-    groups: Coordinators
+class GroupAdmin(AdminBase):
+    groups: CoordinatorClient
 
     def list_groups(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[ListedGroup]:
         """List the groups of the whole cluster, by id; only those of the states and types that are named, if any."""
@@ -164,8 +164,8 @@ class GroupAdmin(Asking):
         return outcomes
 
 
-def _consumer_member(found: modern.Member) -> GroupMember:
-    return GroupMember(
+def _consumer_member(found: modern.Member) -> MemberDescription:
+    return MemberDescription(
         found.member_id,
         found.instance_id,
         found.client_id,
@@ -185,9 +185,9 @@ def _partitions(assignment: modern.Assignment) -> list[TopicPartition]:
     )
 
 
-def _classic_member(found: classic.DescribedGroupMember, is_consumer: bool) -> GroupMember:
+def _classic_member(found: classic.DescribedGroupMember, is_consumer: bool) -> MemberDescription:
     assignment = assigned_by_leader(bytes(found.member_assignment)) if is_consumer else []
-    return GroupMember(found.member_id, found.group_instance_id, found.client_id, found.client_host, assignment)
+    return MemberDescription(found.member_id, found.group_instance_id, found.client_id, found.client_host, assignment)
 
 
 def assigned_by_leader(data: bytes) -> list[TopicPartition]:

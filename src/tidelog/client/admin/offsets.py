@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from tidelog.client.admin.asking import Asking
+from tidelog.client.admin.base import AdminBase
 from tidelog.client.by_leader import Answer, ask_leaders, by_topic
 from tidelog.client.errors import ClientError
 from tidelog.client.offsets import FoundOffset, list_offsets
@@ -44,7 +44,7 @@ class ActiveProducer:
     transaction_start_offset: int  # -1: none is open
 
 
-class OffsetAdmin(Asking):
+class OffsetAdmin(AdminBase):
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], *, read_committed: bool = False
     ) -> dict[TopicPartition, FoundOffset | ClientError]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidelog.client.admin.asking import Asking, Outcomes, only
+from tidelog.client.admin.base import AdminBase, Outcomes, only
 from tidelog.client.errors import ClientError
 from tidelog.client.metadata import TopicMetadata
 from tidelog.model.errors import ErrorCode
@@ -70,7 +70,7 @@ class TopicDescription:
     partitions: list[PartitionDescription]
 
 
-class TopicAdmin(Asking):
+class TopicAdmin(AdminBase):
     def create_topics(
         self, topics: Sequence[NewTopic], *, validate_only: bool = False, timeout_ms: int = 30_000
     ) -> Outcomes[CreatedTopic]:

@@ -9,14 +9,14 @@ read_committed consumers waiting for ever, and only `abort_transaction`, partiti
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelog.client.admin.asking import Asking, Outcomes
+from tidelog.client.admin.base import AdminBase, Outcomes
 from tidelog.client.admin.offsets import ActiveProducer
 from tidelog.client.backoff import Backoff
 from tidelog.client.by_leader import Answer, ask_leaders
-from tidelog.client.coordinators import Coordinators, passing
+from tidelog.client.coordinators import CoordinatorClient, passing
 from tidelog.client.errors import ClientError, error_code
-from tidelog.client.identity import Identity
 from tidelog.client.producer.transaction_calls import end_transaction, init_producer_id
+from tidelog.client.producer_id_and_epoch import ProducerIdAndEpoch
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.protocol.messages.describe_transactions import DescribeTransactionsRequest, TransactionState
@@ -53,7 +53,7 @@ class TransactionDescription:
 
 
 @dataclass(slots=True)
-class OpenTransaction:
+class PartitionTransaction:
     """A transaction that is open on one partition, as the partition's leader sees it."""
 
     partition: TopicPartition
@@ -61,8 +61,8 @@ class OpenTransaction:
     transactional_id: str | None = None  # None: no coordinator knows the producer id
 
 
-class TransactionAdmin(Asking):
-    transactions: Coordinators
+class TransactionAdmin(AdminBase):
+    transactions: CoordinatorClient
 
     def list_transactions(
         self,
@@ -149,13 +149,13 @@ class TransactionAdmin(Asking):
 
     def end_transaction(
         self, transactional_id: str, producer_id: int, producer_epoch: int, *, commit: bool
-    ) -> Identity:
+    ) -> ProducerIdAndEpoch:
         """Commit or abort; return the producer id and epoch with which the next transaction begins. Safe to repeat
         until it has answered, as long as nobody has begun another transaction since."""
-        identity = Identity(producer_id, producer_epoch)
+        identity = ProducerIdAndEpoch(producer_id, producer_epoch)
         return end_transaction(self.client, self.transactions, transactional_id, identity, commit=commit)
 
-    def fence_producer(self, transactional_id: str) -> Identity:
+    def fence_producer(self, transactional_id: str) -> ProducerIdAndEpoch:
         """Fence every producer that has used the transactional id so far; what it left open is aborted."""
         return init_producer_id(self.client, self.transactions, transactional_id, FENCING_TIMEOUT_MS)
 
@@ -177,12 +177,12 @@ class TransactionAdmin(Asking):
 
     def hanging_transactions(
         self, producers: Mapping[TopicPartition, Sequence[ActiveProducer]], older_than_ms: int
-    ) -> list[OpenTransaction]:
+    ) -> list[PartitionTransaction]:
         """Return the open transactions that no coordinator will ever end, of the producers that partitions have
         (`describe_producers`): last written to before `older_than_ms` (wall clock), which should be further back than
         any transaction may take, and not among those that a coordinator has open on that partition."""
         candidates = [
-            OpenTransaction(topic_partition, each)
+            PartitionTransaction(topic_partition, each)
             for topic_partition, listed in producers.items()
             for each in listed
             if each.transaction_start_offset >= 0 and each.last_timestamp < older_than_ms
@@ -197,7 +197,7 @@ class TransactionAdmin(Asking):
         return [each for each in candidates if not _will_be_ended(each, known)]
 
 
-def _will_be_ended(candidate: OpenTransaction, known: Outcomes[TransactionDescription]) -> bool:
+def _will_be_ended(candidate: PartitionTransaction, known: Outcomes[TransactionDescription]) -> bool:
     """Tell whether a coordinator will end it: a coordinator lists the partitions that it has yet to send a marker
     to."""
     if candidate.transactional_id is None:

@@ -1,27 +1,44 @@
 """Arrow tables to records: the columns' buffers go to the encoding kernel as they are, a batch at a time.
 
-Rows keep their order within a partition. Where the partition is not given, a table's rows are dealt out by key as
-single records are, and those without a key stick together. No Python object is made for a row: the partitions of all
-rows come from one call of a kernel, and `take` puts the rows of a partition side by side.
+Rows keep their order within a partition. Where the partition is not given, it follows from a row's key, as it does for
+single records, and rows without a key stick together. No Python object is made for a row: the partitions of all rows
+come from one call of a kernel, and `take` puts the rows of a partition side by side.
 """
 
 from array import array
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from tidelog.client.arrow.columns import binary_column, record_columns
 from tidelog.client.arrow.extra import require_pyarrow
+from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
-from tidelog.client.producer.batch import RECORD_OVERHEAD, encode
+from tidelog.client.producer.batch import RECORD_OVERHEAD, Compression, ProducerBatch, encode
 from tidelog.client.producer.kernels_murmur2 import partitions_of_keys
+from tidelog.client.producer.partition_line import PartitionLine
 from tidelog.model.ids import TopicPartition
 from tidelog.records.header import BATCH_OVERHEAD
 
-if TYPE_CHECKING:
-    from tidelog.client.producer.producer import Producer
-
 KNOWN: Final = ("key", "value", "timestamp", "headers", "partition", "offset")
+
+
+class RowProducer(Protocol):
+    """The part of a Producer that rows need: partitions to choose from, and lines that take whole batches."""
+
+    client: Client
+    compression: Compression
+    batch_bytes: int
+
+    def partitions_count(self, topic: str) -> int: ...
+
+    def choose(self, topic: str, key: bytes | None, size_bytes: int) -> int: ...
+
+    def checked(self, topic: str, partition: int) -> int: ...
+
+    def line(self, topic: str, partition: int) -> PartitionLine: ...
+
+    def enqueue(self, line: PartitionLine, batch: ProducerBatch) -> None: ...
 
 
 class RefusedRows(NamedTuple):
@@ -43,8 +60,8 @@ class Share(NamedTuple):
     end: int
 
 
-class Dealt(NamedTuple):
-    """A batch, cut into shares of neighbouring rows, each of which goes to one partition."""
+class PartitionedBatch(NamedTuple):
+    """A batch, divided into shares of neighbouring rows, each of which goes to one partition."""
 
     batch: Any
     order: Any  # row numbers in the original batch, a pyarrow array; None: the order is unchanged
@@ -52,7 +69,7 @@ class Dealt(NamedTuple):
 
 
 def produce_table(
-    producer: "Producer", topic: str, table: Any, partition: int | None, on_refused: OnRefused | None = None
+    producer: RowProducer, topic: str, table: Any, partition: int | None, on_refused: OnRefused | None = None
 ) -> None:
     require_pyarrow()
     unknown = [name for name in table.schema.names if name not in KNOWN]
@@ -61,35 +78,35 @@ def produce_table(
     first = 0
     for batch in table.to_batches() if hasattr(table, "to_batches") else [table]:
         if batch.num_rows:
-            _produce(producer, topic, _deal(producer, topic, batch, partition), first, on_refused)
+            _produce(producer, topic, _partition_rows(producer, topic, batch, partition), first, on_refused)
         first += batch.num_rows
 
 
-def _deal(producer: "Producer", topic: str, batch: Any, partition: int | None) -> Dealt:
+def _partition_rows(producer: RowProducer, topic: str, batch: Any, partition: int | None) -> PartitionedBatch:
     if partition is not None:
-        return Dealt(batch, None, [Share(partition, 0, batch.num_rows)])
+        return PartitionedBatch(batch, None, [Share(partition, 0, batch.num_rows)])
     if "partition" in batch.schema.names:
-        return _arranged(batch, _as_told(producer, topic, batch))
+        return _arranged(batch, _by_column(producer, topic, batch))
     partitions = producer.partitions_count(topic)
     if partitions == 1:
-        return Dealt(batch, None, [Share(0, 0, batch.num_rows)])
+        return PartitionedBatch(batch, None, [Share(0, 0, batch.num_rows)])
     if "key" not in batch.schema.names or batch.column("key").null_count == batch.num_rows:
-        return Dealt(batch, None, _sticking(producer, topic, batch))
+        return PartitionedBatch(batch, None, _sticking(producer, topic, batch))
     return _arranged(batch, _by_key(producer, topic, batch, partitions))
 
 
-def _as_told(producer: "Producer", topic: str, batch: Any) -> Any:
+def _by_column(producer: RowProducer, topic: str, batch: Any) -> Any:
     """Return the column `partition`; rows that leave it open go by their key."""
     import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-    told = batch.column("partition").cast(pa.int32())
-    if not told.null_count:
-        return told
-    return pc.coalesce(told, _by_key(producer, topic, batch, producer.partitions_count(topic)))
+    chosen = batch.column("partition").cast(pa.int32())
+    if not chosen.null_count:
+        return chosen
+    return pc.coalesce(chosen, _by_key(producer, topic, batch, producer.partitions_count(topic)))
 
 
-def _by_key(producer: "Producer", topic: str, batch: Any, partitions: int) -> Any:
+def _by_key(producer: RowProducer, topic: str, batch: Any, partitions: int) -> Any:
     import pyarrow as pa
 
     has_keys = "key" in batch.schema.names
@@ -105,7 +122,7 @@ def _by_key(producer: "Producer", topic: str, batch: Any, partitions: int) -> An
     return pa.Array.from_buffers(pa.int32(), batch.num_rows, [None, pa.py_buffer(found)])
 
 
-def _sticking(producer: "Producer", topic: str, batch: Any) -> list[Share]:
+def _sticking(producer: RowProducer, topic: str, batch: Any) -> list[Share]:
     """Deal out rows of which none has a key: runs of rows as they come, about a batch each."""
     rows_each, row_bytes = _rows_each(producer, batch), max(1, batch.nbytes // batch.num_rows)
     shares = []
@@ -115,59 +132,63 @@ def _sticking(producer: "Producer", topic: str, batch: Any) -> list[Share]:
     return shares
 
 
-def _rows_each(producer: "Producer", batch: Any) -> int:
+def _rows_each(producer: RowProducer, batch: Any) -> int:
     """Return how many rows fit into a batch of records, if all rows have one size: a row too many would go by itself,
     in a batch and a request of its own."""
     rows, size_bytes = int(batch.num_rows), int(batch.nbytes) + RECORD_OVERHEAD * int(batch.num_rows)
     return max(1, producer.batch_bytes * rows // size_bytes)
 
 
-def _arranged(batch: Any, partitions: Any) -> Dealt:
+def _arranged(batch: Any, partitions: Any) -> PartitionedBatch:
     """Put the rows of each partition side by side, in the order that they had."""
     import pyarrow.compute as pc
 
     counted = sorted((each["values"], each["counts"]) for each in pc.value_counts(partitions).to_pylist())
     if len(counted) == 1:
-        return Dealt(batch, None, [Share(counted[0][0], 0, batch.num_rows)])
+        return PartitionedBatch(batch, None, [Share(counted[0][0], 0, batch.num_rows)])
     order = pc.sort_indices(partitions)  # stable
     shares, start = [], 0
     for partition, count in counted:
         shares.append(Share(partition, start, start + count))
         start += count
-    return Dealt(batch.take(order), order, shares)
+    return PartitionedBatch(batch.take(order), order, shares)
 
 
-def _produce(producer: "Producer", topic: str, dealt: Dealt, first: int, on_refused: OnRefused | None) -> None:
-    columns = record_columns(dealt.batch, producer.client.world.clock.wall_ms())
+def _produce(
+    producer: RowProducer, topic: str, partitioned: PartitionedBatch, first: int, on_refused: OnRefused | None
+) -> None:
+    columns = record_columns(partitioned.batch, producer.client.world.clock.wall_ms())
     columns.check()
     limit_bytes = producer.batch_bytes - BATCH_OVERHEAD
-    for share in dealt.shares:
-        tell = _teller(TopicPartition(topic, share.partition), dealt, first, on_refused)
+    for share in partitioned.shares:
+        report = _refusal_reporter(TopicPartition(topic, share.partition), partitioned, first, on_refused)
         try:
             line = producer.line(topic, producer.checked(topic, share.partition))
         except ClientError as error:
-            tell(share.start, share.end, error)
+            report(share.start, share.end, error)
             raise
         row, columns.rows = share.start, share.end
         while row < share.end:
             made = encode(columns, row, limit_bytes, producer.compression, producer.client.now_ms(), limit_bytes)
             made.size_bytes = len(made.body)
             if on_refused is not None:
-                made.on_refused = partial(tell, row, row + made.records_count)
+                made.on_refused = partial(report, row, row + made.records_count)
             producer.enqueue(line, made)
             row += made.records_count
 
 
-def _teller(
-    topic_partition: TopicPartition, dealt: Dealt, first: int, on_refused: OnRefused | None
+def _refusal_reporter(
+    topic_partition: TopicPartition, partitioned: PartitionedBatch, first: int, on_refused: OnRefused | None
 ) -> Callable[[int, int, ClientError], None]:
     """Return what tells `on_refused` of rows that were refused, by the numbers that these have in the table."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    def tell(start: int, end: int, error: ClientError) -> None:
+    def report(start: int, end: int, error: ClientError) -> None:
         if on_refused is not None:
-            rows = pa.array(range(start, end), pa.int64()) if dealt.order is None else dealt.order[start:end]
+            rows = (
+                pa.array(range(start, end), pa.int64()) if partitioned.order is None else partitioned.order[start:end]
+            )
             on_refused(RefusedRows(topic_partition, pc.add(rows.cast(pa.int64()), first), error))
 
-    return tell
+    return report

@@ -21,7 +21,7 @@ from tidelog.records.kernels_walk import walk
 AHEAD: Final = 2  # responses to buffer: one to read from, one for when that is used up
 
 
-class Chunk:
+class FetchedRecords:
     """The records of one response, not decoded yet."""
 
     __slots__ = ("aborted", "data", "position")
@@ -44,19 +44,19 @@ class AssignedPartition:
         self.retry_at_ms = 0
         self.failing_since_ms: int | None = None
         self._verify_crc = verify_crc
-        self._chunks: deque[Chunk] = deque()
+        self._chunks: deque[FetchedRecords] = deque()
         self._ready: list[ConsumerRecord] = []
-        self._taken = 0  # how many of `_ready` the caller has had
+        self._handed_out = 0  # how many of `_ready` the caller has had
         self._after_ready = start
 
     @property
-    def is_placed(self) -> bool:
+    def has_offset(self) -> bool:
         """Tell whether the position is an offset by now, not EARLIEST or LATEST."""
         return self.position >= 0
 
     def wants_data(self, now_ms: int) -> bool:
         has_room = len(self._chunks) < AHEAD and self.fetch_offset < self.upper
-        return has_room and self.is_placed and self.error is None and now_ms >= self.retry_at_ms
+        return has_room and self.has_offset and self.error is None and now_ms >= self.retry_at_ms
 
     @property
     def is_full(self) -> bool:
@@ -68,7 +68,7 @@ class AssignedPartition:
         self.position = self.fetch_offset = self._after_ready = offset
         self.error, self.retry_at_ms, self.failing_since_ms = None, 0, None
         self._chunks.clear()
-        self._ready, self._taken = [], 0
+        self._ready, self._handed_out = [], 0
 
     def received(self, data: bytes, aborted: AbortedFilter | None) -> None:
         """Buffer the records that a broker sent from the fetch offset on."""
@@ -83,25 +83,25 @@ class AssignedPartition:
                 ErrorCode.CORRUPT_MESSAGE, f"fetch {self.topic_partition}", "the broker", reason
             )
             return
-        self._chunks.append(Chunk(data, aborted))
+        self._chunks.append(FetchedRecords(data, aborted))
         self.fetch_offset = max(self.fetch_offset, index.last_offsets[len(index) - 1] + 1)
 
-    def take(self, count: int) -> list[ConsumerRecord]:
+    def next_records(self, count: int) -> list[ConsumerRecord]:
         """Return the next records, `count` at most; an empty list where none is buffered."""
-        while self._taken == len(self._ready):
+        while self._handed_out == len(self._ready):
             self.position = max(self.position, self._after_ready)
             if not self._chunks or self.position >= self.upper:
                 return []
             self._decode(self._chunks[0])
-        taken = self._ready if self._taken == 0 and len(self._ready) <= count else self._slice(count)
-        self._taken += len(taken)
-        self.position = taken[-1].offset + 1
-        return taken
+        records = self._ready if self._handed_out == 0 and len(self._ready) <= count else self._slice(count)
+        self._handed_out += len(records)
+        self.position = records[-1].offset + 1
+        return records
 
     def _slice(self, count: int) -> list[ConsumerRecord]:
-        return self._ready[self._taken : self._taken + count]
+        return self._ready[self._handed_out : self._handed_out + count]
 
-    def _decode(self, chunk: Chunk) -> None:
+    def _decode(self, chunk: FetchedRecords) -> None:
         try:
             fetched = decode_fetched(
                 chunk.data,
@@ -113,7 +113,7 @@ class AssignedPartition:
             )
         except RecordError as error:
             raise self._corrupt(error) from error
-        self._ready, self._taken = records_of(self.topic_partition, fetched.columns), 0
+        self._ready, self._handed_out = records_of(self.topic_partition, fetched.columns), 0
         self._after_ready = fetched.next_offset
         is_used_up = fetched.next_position == chunk.position or fetched.next_position >= len(chunk.data)
         chunk.position = fetched.next_position

@@ -5,7 +5,7 @@ an offset, `out_of_range` decides: an error, unless the caller said earliest or 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import Final, Literal, Self
 
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError, OffsetOutOfRange
@@ -16,9 +16,6 @@ from tidelog.client.record import EARLIEST, LATEST, ConsumerRecord
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.records.header import MAX_INT64
-
-if TYPE_CHECKING:
-    from tidelog.client.arrow.fetch import ArrowFetch
 
 OutOfRange = Literal["earliest", "latest", "error"]
 Isolation = Literal["read_uncommitted", "read_committed"]
@@ -93,7 +90,7 @@ class Consumer:
 
     def position(self, partition: TopicPartition) -> int:
         """Return the offset of the next record that `poll` will give."""
-        self._topic_partition()
+        self._resolve_starts()
         return self._assigned[partition].position
 
     def high_watermark(self, partition: TopicPartition) -> int:
@@ -117,10 +114,10 @@ class Consumer:
         wait_ms = 0
         while True:
             self._turn()
-            self._topic_partition()
+            self._resolve_starts()
             self._fetcher.send(client.now_ms())
             client.poll(wait_ms)
-            records = self._take(max_records)
+            records = self._next_records(max_records)
             if records:
                 self._fetcher.send(client.now_ms())
                 return records
@@ -137,7 +134,7 @@ class Consumer:
 
     def read_to_end(self) -> Iterator[ConsumerRecord]:
         """Yield every record up to the ends as they are now, then stop. Later records are still there for `poll`."""
-        self._topic_partition()
+        self._resolve_starts()
         for topic_partition, end in self.end_offsets(self._assigned).items():
             self._assigned[topic_partition].upper = end
         try:
@@ -147,14 +144,6 @@ class Consumer:
             for state in self._assigned.values():
                 state.upper = MAX_INT64
                 state.seek(state.position)
-
-    def fetch_arrow(
-        self, partition: TopicPartition, offset: int, *, end_offset: int | None = None, headers: bool = False
-    ) -> "ArrowFetch":
-        """Fetch once; return a pyarrow Table of offset, timestamp, key, value (and headers), and where to go on."""
-        from tidelog.client.arrow.fetch import fetch_arrow
-
-        return fetch_arrow(self, partition, offset, end_offset, headers)
 
     def close(self) -> None:
         """Forget the assignment. The client stays open."""
@@ -183,10 +172,10 @@ class Consumer:
 
     # Behind the scenes
 
-    def _take(self, max_records: int) -> list[ConsumerRecord]:
+    def _next_records(self, max_records: int) -> list[ConsumerRecord]:
         """Return records of the first partition that has some, and move that partition to the end of the line."""
         for topic_partition, state in list(self._assigned.items()):
-            records = state.take(max_records)
+            records = state.next_records(max_records)
             if records:
                 self._assigned[topic_partition] = self._assigned.pop(topic_partition)
                 return records
@@ -206,10 +195,10 @@ class Consumer:
             if state.error is not None:
                 raise state.error
 
-    def _topic_partition(self) -> None:
+    def _resolve_starts(self) -> None:
         """Look up the offsets of partitions that start at EARLIEST or LATEST."""
         wanted = {
-            topic_partition: state.position for topic_partition, state in self._assigned.items() if not state.is_placed
+            topic_partition: state.position for topic_partition, state in self._assigned.items() if not state.has_offset
         }
         if wanted:
             for topic_partition, offset in self._offsets(wanted).items():

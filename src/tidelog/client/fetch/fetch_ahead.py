@@ -20,7 +20,7 @@ from tidelog.client.client import Client
 from tidelog.client.errors import CannotConnect, ClientError, CorruptRecords, TimedOut, error_code
 from tidelog.client.fetch.fetch_link import FetchLink, open_link
 from tidelog.client.fetch.fetch_reply import FetchReply
-from tidelog.client.fetch.fetch_session import Wanted
+from tidelog.client.fetch.fetch_session_handler import FetchPosition
 from tidelog.client.fetch.fetcher import GONE, FetchOptions, one_fetch
 from tidelog.client.metadata import Node, PartitionMetadata, TopicMetadata
 from tidelog.client.offsets import list_offsets
@@ -40,7 +40,7 @@ PASSES: Final = RETRIABLE | {ErrorCode.UNKNOWN_SERVER_ERROR}
 
 # Long enough for every broker of a cluster that was just started to know its topics: a topic that is taken for gone is
 # data loss to the caller.
-GONE_PATIENCE_MS: Final = 15_000
+RANGE_LOST_PATIENCE_MS: Final = 15_000
 
 # A request asks for about as many bytes as the range has: what lies beyond its end would be sent for nothing, ten times
 # as much as a small micro-batch needs. Until a chunk has shown how large records are, they are taken to be a little
@@ -183,9 +183,9 @@ class FetchAhead:
         if self._topic_id is not None and not link.takes_ids:
             self._leader = None  # the broker goes by name: the metadata tell whether it is the same topic
         if self._leader is None:
-            wanted = Wanted(self._topic().topic_id, offset, self._partition().leader_epoch)
+            wanted = FetchPosition(self._topic().topic_id, offset, self._partition().leader_epoch)
         else:
-            wanted = Wanted(self._topic_id or ZERO_UUID, offset, self._leader.leader_epoch)
+            wanted = FetchPosition(self._topic_id or ZERO_UUID, offset, self._leader.leader_epoch)
         request = one_fetch(wanted, self.topic_partition, self._options)
         request.rack_id = self._rack
         request.topics[0].partitions[0].partition_max_bytes = self._enough_bytes(offset)
@@ -344,7 +344,7 @@ class FetchAhead:
             self._gone_since_ms = None
         elif self._gone_since_ms is None:
             self._gone_since_ms = now_ms
-        elif now_ms - self._gone_since_ms >= min(GONE_PATIENCE_MS, patience_ms):
+        elif now_ms - self._gone_since_ms >= min(RANGE_LOST_PATIENCE_MS, patience_ms):
             raise self._lost(None, "the topic or the partition was deleted")
         if now_ms - self._failing_since_ms >= patience_ms:
             raise error

@@ -42,7 +42,7 @@ def open_secured(access: Access, node: Node, client_id: str, timeout_ms: int) ->
         link.negotiate()
     except SecurityFailure as failure:
         connected.close()
-        raise failure.told_of("fetch", str(node)) from None
+        raise failure.as_client_error("fetch", str(node)) from None
     except BaseException:
         connected.close()
         raise
@@ -85,7 +85,7 @@ class SecuredLink(FetchLink):
             try:
                 self._authenticate(self._access.sasl)
             except SecurityFailure as failure:
-                raise failure.told_of("fetch", str(self.node)) from None
+                raise failure.as_client_error("fetch", str(self.node)) from None
         super().ask(request)
 
     def _authenticate(self, settings: SaslSettings) -> None:

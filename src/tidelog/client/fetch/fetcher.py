@@ -13,7 +13,7 @@ from typing import Final
 from tidelog.client.client import FETCHING, Client
 from tidelog.client.errors import ClientError, OffsetOutOfRange, error_code
 from tidelog.client.fetch.assigned import AssignedPartition
-from tidelog.client.fetch.fetch_session import FetchSession, Wanted
+from tidelog.client.fetch.fetch_session_handler import FetchPosition, FetchSessionHandler
 from tidelog.model.errors import RETRIABLE, ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
@@ -22,7 +22,7 @@ from tidelog.records.aborted import AbortedFilter, AbortedTransaction
 HURRIED_WAIT_MS: Final = 20
 RETRY_PAUSE_MS: Final = 100
 GONE: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.INCONSISTENT_TOPIC_ID)
-GONE_PATIENCE_MS: Final = 5_000
+TOPIC_GONE_PATIENCE_MS: Final = 5_000
 
 
 @dataclass(slots=True)
@@ -46,12 +46,12 @@ class Fetcher:
         self._options = options
         self._assigned = assigned
         self._on_out_of_range = on_out_of_range
-        self._sessions: dict[int, FetchSession] = {}
+        self._sessions: dict[int, FetchSessionHandler] = {}
         self._in_flight: dict[int, None] = {}  # leaders that owe a response
 
     def send(self, now_ms: int) -> None:
         """Ask every leader that has no request of ours in flight, for the partitions that have room."""
-        by_leader: dict[int, dict[TopicPartition, Wanted]] = {}
+        by_leader: dict[int, dict[TopicPartition, FetchPosition]] = {}
         hurried: dict[int, None] = {}
         for topic_partition, state in self._assigned.items():
             leader = self._client.metadata.leader(topic_partition)
@@ -60,18 +60,18 @@ class Fetcher:
             elif state.is_full:
                 hurried[leader] = None
             elif leader not in self._in_flight and state.wants_data(now_ms):
-                by_leader.setdefault(leader, {})[topic_partition] = self._wanted(state)
+                by_leader.setdefault(leader, {})[topic_partition] = self._fetch_position(state)
         for leader, wanted in by_leader.items():
             self._send(leader, wanted, is_hurried=leader in hurried)
 
-    def _wanted(self, state: AssignedPartition) -> Wanted:
+    def _fetch_position(self, state: AssignedPartition) -> FetchPosition:
         known = self._client.metadata.partition(state.topic_partition)
         epoch = -1 if known is None else known.leader_epoch
-        return Wanted(state.topic_id, state.fetch_offset, epoch)
+        return FetchPosition(state.topic_id, state.fetch_offset, epoch)
 
-    def _send(self, leader: int, wanted: dict[TopicPartition, Wanted], *, is_hurried: bool) -> None:
+    def _send(self, leader: int, wanted: dict[TopicPartition, FetchPosition], *, is_hurried: bool) -> None:
         options = self._options
-        session = self._sessions.setdefault(leader, FetchSession())
+        session = self._sessions.setdefault(leader, FetchSessionHandler())
         request = session.request(wanted, options.partition_bytes)
         request.max_wait_ms = min(options.max_wait_ms, HURRIED_WAIT_MS) if is_hurried else options.max_wait_ms
         request.min_bytes, request.max_bytes = options.min_bytes, options.max_bytes
@@ -84,8 +84,8 @@ class Fetcher:
     def _done(
         self,
         leader: int,
-        session: FetchSession,
-        wanted: dict[TopicPartition, Wanted],
+        session: FetchSessionHandler,
+        wanted: dict[TopicPartition, FetchPosition],
         outcome: FetchResponse | ClientError,
     ) -> None:
         del self._in_flight[leader]
@@ -99,13 +99,13 @@ class Fetcher:
             session.answered(outcome)
             self._read(wanted, outcome)
 
-    def _fail_all(self, wanted: dict[TopicPartition, Wanted], error: ClientError) -> None:
+    def _fail_all(self, wanted: dict[TopicPartition, FetchPosition], error: ClientError) -> None:
         for topic_partition, asked in wanted.items():
             state = self._current(topic_partition, asked)
             if state is not None:
                 self._failed(state, error)
 
-    def _read(self, wanted: dict[TopicPartition, Wanted], response: FetchResponse) -> None:
+    def _read(self, wanted: dict[TopicPartition, FetchPosition], response: FetchResponse) -> None:
         names = {asked.topic_id: topic_partition.topic for topic_partition, asked in wanted.items()}
         for topic in response.responses:
             name = topic.topic or names.get(topic.topic_id, "")
@@ -116,7 +116,7 @@ class Fetcher:
                 if state is not None:
                     self._read_partition(state, data)
 
-    def _current(self, topic_partition: TopicPartition, asked: Wanted) -> AssignedPartition | None:
+    def _current(self, topic_partition: TopicPartition, asked: FetchPosition) -> AssignedPartition | None:
         """Return the partition, if it still waits for what was asked: the caller may have moved to another offset
         since."""
         state = self._assigned.get(topic_partition)
@@ -150,7 +150,7 @@ class Fetcher:
         state.retry_at_ms = now_ms + RETRY_PAUSE_MS
         if state.failing_since_ms is None:
             state.failing_since_ms = now_ms
-        patience_ms = GONE_PATIENCE_MS if error.code in GONE else self._client.retry_timeout_ms
+        patience_ms = TOPIC_GONE_PATIENCE_MS if error.code in GONE else self._client.retry_timeout_ms
         if error.code not in RETRIABLE or now_ms - state.failing_since_ms > patience_ms:
             state.error = error
 
@@ -163,9 +163,9 @@ class Fetcher:
             session.reset()
 
 
-def one_fetch(partition: Wanted, topic_partition: TopicPartition, options: FetchOptions) -> FetchRequest:
+def one_fetch(partition: FetchPosition, topic_partition: TopicPartition, options: FetchOptions) -> FetchRequest:
     """Return a request for one partition, outside any session."""
-    request = FetchSession().request({topic_partition: partition}, options.partition_bytes)
+    request = FetchSessionHandler().request({topic_partition: partition}, options.partition_bytes)
     request.session_epoch = -1
     request.max_wait_ms, request.min_bytes, request.max_bytes = (
         options.max_wait_ms,

@@ -15,13 +15,13 @@ from typing import Any, Final
 
 from tidelog.client.admin.group_offsets import (
     CommittedOffset,
-    Committer,
+    CommittingMember,
     Offsets,
     commit_offsets,
     fetch_offsets,
 )
 from tidelog.client.client import Client
-from tidelog.client.coordinators import CoordinatorKind, Coordinators
+from tidelog.client.coordinators import CoordinatorClient, CoordinatorType
 from tidelog.client.errors import ClientError
 from tidelog.client.fetch.consumer import Consumer
 from tidelog.client.group.member import MemberOptions
@@ -56,7 +56,7 @@ class GroupConsumer(Consumer):
         The other options are those of a Consumer."""
         super().__init__(client, **options)
         self.group_id = group_id
-        self._groups = Coordinators(client, CoordinatorKind.GROUP)
+        self._groups = CoordinatorClient(client, CoordinatorType.GROUP)
         self._start = start
         self._auto_commit_ms = auto_commit_ms
         self._commit_at_ms = 0
@@ -85,10 +85,10 @@ class GroupConsumer(Consumer):
         return GroupMetadata(self.group_id, committer.epoch, committer.member_id, committer.instance_id)
 
     @property
-    def is_settled(self) -> bool:
+    def is_reconciled(self) -> bool:
         """Tell whether the consumer has the partitions that it is to have, as far as it knows: the coordinator may take
         a while before it assigns any (`group.consumer.assignment.interval.ms`)."""
-        return self._membership is not None and self._membership.member.is_settled
+        return self._membership is not None and self._membership.member.is_reconciled
 
     # Offsets
 
@@ -113,7 +113,9 @@ class GroupConsumer(Consumer):
 
     def positions(self) -> dict[TopicPartition, int]:
         """Return the position of every assigned partition that has one by now."""
-        return {topic_partition: state.position for topic_partition, state in self._assigned.items() if state.is_placed}
+        return {
+            topic_partition: state.position for topic_partition, state in self._assigned.items() if state.has_offset
+        }
 
     def close(self) -> None:
         """Commit, unless `auto_commit_ms` is None, and leave the group. The client stays open."""
@@ -133,11 +135,11 @@ class GroupConsumer(Consumer):
 
     # Behind the scenes
 
-    def _committer(self) -> Committer:
+    def _committer(self) -> CommittingMember:
         if self._membership is None:
-            return Committer()
+            return CommittingMember()
         member = self._membership.member
-        return Committer(member.options.member_id, member.epoch, member.options.instance_id)
+        return CommittingMember(member.options.member_id, member.epoch, member.options.instance_id)
 
     def _turn(self) -> None:
         if self._membership is None:
@@ -166,10 +168,7 @@ class GroupConsumer(Consumer):
     def _assigned_now(self, partitions: list[TopicPartition]) -> None:
         committed = fetch_offsets(self._groups, self.group_id, partitions, require_stable=True)
         self._add(
-            {
-                topic_partition: _topic_partition_of(committed, topic_partition, self._start)
-                for topic_partition in partitions
-            }
+            {topic_partition: _start_of(committed, topic_partition, self._start) for topic_partition in partitions}
         )
 
     def _revoked(self, partitions: list[TopicPartition]) -> None:
@@ -183,9 +182,7 @@ class GroupConsumer(Consumer):
         self._remove(partitions)
 
 
-def _topic_partition_of(
-    committed: Mapping[TopicPartition, CommittedOffset], topic_partition: TopicPartition, start: int
-) -> int:
+def _start_of(committed: Mapping[TopicPartition, CommittedOffset], topic_partition: TopicPartition, start: int) -> int:
     return committed[topic_partition].offset if topic_partition in committed else start
 
 

@@ -63,7 +63,7 @@ class GroupMember:
         return self.epoch == JOINING or not self._told_subscription or self._told_owned != self.owned
 
     @property
-    def is_settled(self) -> bool:
+    def is_reconciled(self) -> bool:
         """Tell whether the member owns what it is to own, and the coordinator knows."""
         return (
             self.epoch > JOINING and self.target is not None and sorted(self.target) == self.owned == self._told_owned

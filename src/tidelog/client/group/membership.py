@@ -11,7 +11,7 @@ from typing import Final
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.client import WAIT_MS_MAX, Client
-from tidelog.client.coordinators import MOVED, Coordinators
+from tidelog.client.coordinators import MOVED, CoordinatorClient
 from tidelog.client.errors import ClientError, error_code
 from tidelog.client.group.member import REJOIN, GroupMember, MemberOptions
 from tidelog.model.errors import RETRIABLE, ErrorCode
@@ -28,7 +28,7 @@ class Membership:
     def __init__(
         self,
         client: Client,
-        groups: Coordinators,
+        groups: CoordinatorClient,
         options: MemberOptions,
         on_assigned: OnPartitions,
         on_revoked: OnPartitions,

@@ -19,8 +19,8 @@ from typing import Final
 
 from tidelog.client.backoff import Backoff
 from tidelog.client.errors import ClientError
-from tidelog.client.identity import Identity
 from tidelog.client.producer.batch import Compression, OpenBatch, ProducerBatch
+from tidelog.client.producer_id_and_epoch import ProducerIdAndEpoch
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import NO_PRODUCER_ID, TopicPartition
 from tidelog.records.header import NO_SEQUENCE, increment_sequence
@@ -39,7 +39,7 @@ class PartitionLine:
         self.partition = partition
         self.is_idempotent = is_idempotent
         self.is_transactional = is_transactional
-        self.identity: Identity | None = None
+        self.identity: ProducerIdAndEpoch | None = None
         self.used_up_id: int = NO_PRODUCER_ID  # a producer id whose epochs ran out
         self.leader: int | None = None  # the leader that has the batches in flight
         self.open: OpenBatch | None = None
@@ -72,7 +72,7 @@ class PartitionLine:
         the new one could overtake them."""
         return not self.in_flight or self.leader == leader
 
-    def take(self, leader: int) -> ProducerBatch:
+    def begin_sending(self, leader: int) -> ProducerBatch:
         """Return the next batch, which is in flight from now on."""
         self.leader = leader
         batch = self.waiting.popleft()
@@ -89,18 +89,18 @@ class PartitionLine:
     def acknowledged(self, batch: ProducerBatch) -> None:
         self.in_flight.remove(batch)
         self._backoff.reset()
-        self._settle()
+        self._requeue_failed()
 
     def refused(self, batch: ProducerBatch) -> None:
         """Remove a batch that will not be tried again."""
         self.in_flight.remove(batch)
-        self._settle()
+        self._requeue_failed()
 
     def split(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
         """Put the parts of a batch in its place, to be tried again."""
         self.in_flight.remove(batch)
         self.retries += parts
-        self._settle()
+        self._requeue_failed()
 
     def failed(self, batch: ProducerBatch, error: ClientError, now_ms: int) -> None:
         """Keep the batch, to be tried again after a pause, or at once after a gap (`is_gap`)."""
@@ -111,7 +111,7 @@ class PartitionLine:
         self.retries.append(batch)
         if not self.is_gap(error.code):
             self.retry_at_ms = now_ms + self._backoff.next_ms()
-        self._settle()
+        self._requeue_failed()
 
     def is_gap(self, code: ErrorCode) -> bool:
         """Tell whether the code says that the batch before is missing, and that can be made good: by sending it again,
@@ -133,13 +133,13 @@ class PartitionLine:
         self.waiting.clear()
         return dropped
 
-    def begin_transaction(self, identity: Identity | None) -> None:
+    def begin_transaction(self, identity: ProducerIdAndEpoch | None) -> None:
         """Take over the transaction's producer id and epoch while the line is empty. Another epoch has sequences of its
         own."""
         if identity != self.identity:
             self.identity, self._next_sequence = identity, 0
 
-    def _settle(self) -> None:
+    def _requeue_failed(self) -> None:
         """Put the failed batches at the front of the line, once nothing is in flight any more."""
         if self.in_flight or not self.retries:
             return
@@ -157,5 +157,5 @@ class PartitionLine:
             batch.sequence = NO_SEQUENCE
         if self.identity is not None:
             producer_id, epoch = self.identity
-            self.identity = None if epoch == MAX_EPOCH else Identity(producer_id, epoch + 1)
+            self.identity = None if epoch == MAX_EPOCH else ProducerIdAndEpoch(producer_id, epoch + 1)
             self.used_up_id = producer_id if self.identity is None else NO_PRODUCER_ID

@@ -75,7 +75,7 @@ class Producer:
         self._lines: dict[tuple[str, int], PartitionLine] = {}
         self._busy: dict[PartitionLine, None] = {}
         self._sender = Sender(
-            client, acks, is_idempotent, self._acknowledged, self._given_up, self.compression, transaction
+            client, acks, is_idempotent, self._acknowledged, self._failed, self.compression, transaction
         )
         self._failures: list[FailedDelivery] = []
         self._buffered_bytes = 0
@@ -267,7 +267,7 @@ class Producer:
                 said = str(batch.last_error) if batch.last_error else "no leader to send it to"
                 asked = f"produce to {line.partition}"
                 message = f"not within {self._delivery_timeout_ms} ms; {said}"
-                self._given_up(
+                self._failed(
                     line, batch, TimedOut(ErrorCode.REQUEST_TIMED_OUT, asked, self.client.name, message, step="")
                 )
 
@@ -278,7 +278,7 @@ class Producer:
             self._on_written(line.partition, base_offset, batch.records_count)
         batch.tell(base_offset)
 
-    def _given_up(self, line: PartitionLine, batch: ProducerBatch, error: ClientError) -> None:
+    def _failed(self, line: PartitionLine, batch: ProducerBatch, error: ClientError) -> None:
         self._resolve(batch)
         self._failures.append(FailedDelivery(line.partition, batch.records_count, error))
         if self._transaction is not None:

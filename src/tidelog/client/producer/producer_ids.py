@@ -3,7 +3,7 @@
 from tidelog.client.backoff import Backoff
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError, error_code
-from tidelog.client.identity import Identity
+from tidelog.client.producer_id_and_epoch import ProducerIdAndEpoch
 from tidelog.model.errors import RETRIABLE
 from tidelog.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
@@ -11,17 +11,17 @@ NO_TIMEOUT_MS = 0x7FFFFFFF  # a producer without transactions has none to time o
 ASKED = "get a producer id"
 
 
-class Identities:
+class SharedProducerId:
     """The producer id that all lines of one producer share, and the next one when its epochs have run out."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._backoff = Backoff(client.world.entropy)
-        self._outcome: Identity | ClientError | None = None
+        self._outcome: ProducerIdAndEpoch | ClientError | None = None
         self._is_asking = False
         self._ask_at_ms = 0
 
-    def get(self, now_ms: int, used_up: int) -> Identity | ClientError | None:
+    def get(self, now_ms: int, used_up: int) -> ProducerIdAndEpoch | ClientError | None:
         """Return the producer id and epoch; None until the broker has answered. `used_up` is a producer id that the
         caller cannot use any more. A refusal is returned once, and the next call asks again."""
         outcome = self._outcome
@@ -43,7 +43,7 @@ class Identities:
         self._is_asking = False
         if not isinstance(outcome, ClientError):
             if not outcome.error_code:
-                self._outcome = Identity(outcome.producer_id, outcome.producer_epoch)
+                self._outcome = ProducerIdAndEpoch(outcome.producer_id, outcome.producer_epoch)
                 return
             outcome = ClientError(error_code(outcome.error_code), ASKED, self._client.name)
         if outcome.code in RETRIABLE:

@@ -12,7 +12,7 @@ from tidelog.client.client import Client
 from tidelog.client.errors import ClientError, error_code
 from tidelog.client.producer.batch import Compression, ProducerBatch
 from tidelog.client.producer.partition_line import PartitionLine
-from tidelog.client.producer.producer_ids import Identities
+from tidelog.client.producer.producer_ids import SharedProducerId
 from tidelog.client.producer.split import halves
 from tidelog.client.producer.transaction import ProducerTransaction
 from tidelog.client.record import Acks
@@ -32,7 +32,7 @@ NO_ACKS: Final = 0
 
 Sent = list[tuple[PartitionLine, ProducerBatch]]
 OnAcknowledged = Callable[[PartitionLine, ProducerBatch, int], None]
-OnGivenUp = Callable[[PartitionLine, ProducerBatch, ClientError], None]
+OnFailed = Callable[[PartitionLine, ProducerBatch, ClientError], None]
 
 
 class Sender:
@@ -42,7 +42,7 @@ class Sender:
         acks: Acks,
         is_idempotent: bool,
         on_acknowledged: OnAcknowledged,
-        on_given_up: OnGivenUp,
+        on_failed: OnFailed,
         compression: Compression,
         transaction: ProducerTransaction | None = None,
     ) -> None:
@@ -50,10 +50,10 @@ class Sender:
         self._acks = acks
         self._is_idempotent = is_idempotent
         self._on_acknowledged = on_acknowledged
-        self._on_given_up = on_given_up
+        self._on_failed = on_failed
         self._compression = compression
         self._transaction = transaction
-        self._identities = Identities(client) if transaction is None else transaction
+        self._producer_ids = SharedProducerId(client) if transaction is None else transaction
         self._in_flight: dict[int, int] = {}  # requests, by broker
 
     def dispatch(self, lines: Iterable[PartitionLine], now_ms: int) -> None:
@@ -84,7 +84,7 @@ class Sender:
         for line in ready:
             if sent and total_bytes + len(line.waiting[0].body) > REQUEST_BYTES:
                 break
-            batch = line.take(leader)
+            batch = line.begin_sending(leader)
             sent.append((line, batch))
             total_bytes += len(batch.body)
         self._in_flight[leader] = self._in_flight.get(leader, 0) + 1
@@ -101,10 +101,10 @@ class Sender:
         for line in lines:
             if line.identity is not None or not line.waiting:
                 continue
-            found = self._identities.get(now_ms, line.used_up_id)
+            found = self._producer_ids.get(now_ms, line.used_up_id)
             if isinstance(found, ClientError):
                 while line.waiting:
-                    self._on_given_up(line, line.waiting.popleft(), found)
+                    self._on_failed(line, line.waiting.popleft(), found)
             elif found is not None:
                 line.identity = found
 
@@ -153,7 +153,7 @@ class Sender:
             elif answer.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
                 self._acknowledge(line, batch, answer.base_offset)
             else:
-                self._not_written(line, batch, self._error(line, error_code(answer.error_code), _said(answer)))
+                self._not_written(line, batch, self._error(line, error_code(answer.error_code), _message_of(answer)))
 
     def _acknowledge(self, line: PartitionLine, batch: ProducerBatch, base_offset: int) -> None:
         line.acknowledged(batch)
@@ -170,7 +170,7 @@ class Sender:
             line.split(batch, halves(batch, self._compression))
         else:
             line.refused(batch)
-            self._on_given_up(line, batch, error)
+            self._on_failed(line, batch, error)
 
     def _error(self, line: PartitionLine, code: ErrorCode, message: str | None) -> ClientError:
         leader = self._client.metadata.leader(line.partition)
@@ -178,6 +178,6 @@ class Sender:
         return ClientError(code, f"produce to {line.partition}", of, message)
 
 
-def _said(answer: PartitionProduceResponse) -> str | None:
+def _message_of(answer: PartitionProduceResponse) -> str | None:
     records = [f"record {each.batch_index}: {each.batch_index_error_message}" for each in answer.record_errors[:3]]
     return "; ".join([*([answer.error_message] if answer.error_message else []), *records]) or None

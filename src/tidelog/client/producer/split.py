@@ -25,8 +25,8 @@ def halves(batch: ProducerBatch, compression: Compression) -> list[ProducerBatch
     records = _records(batch)
     middle = len(records) // 2
     first = _batch(batch, records[:middle], compression, [each for each in batch.on_delivery if each[0] < middle])
-    told = [(index - middle, on_delivery) for index, on_delivery in batch.on_delivery if index >= middle]
-    second = _batch(batch, records[middle:], compression, told)
+    later = [(index - middle, call) for index, call in batch.on_delivery if index >= middle]
+    second = _batch(batch, records[middle:], compression, later)
     first.size_bytes = batch.size_bytes // 2
     second.size_bytes = batch.size_bytes - first.size_bytes
     if batch.sequence != NO_SEQUENCE:
@@ -45,13 +45,16 @@ def _records(batch: ProducerBatch) -> list[ConsumerRecord]:
 
 
 def _batch(
-    whole: ProducerBatch, records: list[ConsumerRecord], compression: Compression, told: list[tuple[int, OnDelivery]]
+    whole: ProducerBatch,
+    records: list[ConsumerRecord],
+    compression: Compression,
+    on_delivery: list[tuple[int, OnDelivery]],
 ) -> ProducerBatch:
     opened = OpenBatch(whole.created_ms)
     for record in records:
         opened.append(record.key, record.value, record.timestamp, record.headers, 0, None)
     made = opened.close(compression)
-    made.on_delivery, made.on_refused, made.last_error = told, whole.on_refused, whole.last_error
+    made.on_delivery, made.on_refused, made.last_error = on_delivery, whole.on_refused, whole.last_error
     made.producer_id, made.producer_epoch, made.sequence = whole.producer_id, whole.producer_epoch, whole.sequence
     made.is_transactional, made.number = whole.is_transactional, whole.number
     return made

@@ -14,9 +14,8 @@ from typing import Final, NamedTuple
 
 from tidelog.client.admin.group_offsets import Offsets
 from tidelog.client.client import Client
-from tidelog.client.coordinators import CoordinatorKind, Coordinators
+from tidelog.client.coordinators import CoordinatorClient, CoordinatorType
 from tidelog.client.errors import ClientError, TransactionFailed
-from tidelog.client.identity import Identity
 from tidelog.client.producer.transaction_calls import (
     OLD_PRODUCE,
     GroupMetadata,
@@ -27,6 +26,7 @@ from tidelog.client.producer.transaction_calls import (
     init_producer_id,
     speaks_protocol_2,
 )
+from tidelog.client.producer_id_and_epoch import ProducerIdAndEpoch
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 
@@ -40,7 +40,7 @@ _FENCED: Final = (
 _NO_TWO_PHASE: Final = (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
-class State(Enum):
+class TransactionStage(Enum):
     UNINITIALIZED = "not initialized"
     READY = "ready"
     OPEN = "open"
@@ -48,7 +48,7 @@ class State(Enum):
     FENCED = "fenced"
 
 
-class TransactionState(NamedTuple):
+class TransactionHandle(NamedTuple):
     """A transaction as its producer hands it over: whoever has this, in any process, can end it
     (`Admin.end_transaction`)."""
 
@@ -61,14 +61,14 @@ class ProducerTransaction:
     def __init__(self, client: Client, transactional_id: str, timeout_ms: int, *, two_phase: bool = False) -> None:
         self.transactional_id = transactional_id
         self.is_two_phase = two_phase  # becomes False where the coordinator refuses it
-        self.state = State.UNINITIALIZED
-        self.identity: Identity | None = None
+        self.state = TransactionStage.UNINITIALIZED
+        self.identity: ProducerIdAndEpoch | None = None
         self.is_protocol_2 = True
         self.needs_new_epoch = False  # a batch may yet arrive, or a sequence is missing
         self._client = client
         self._timeout_ms = timeout_ms
-        self._transactions = Coordinators(client, CoordinatorKind.TRANSACTION)
-        self._groups = Coordinators(client, CoordinatorKind.GROUP)
+        self._transactions = CoordinatorClient(client, CoordinatorType.TRANSACTION)
+        self._groups = CoordinatorClient(client, CoordinatorType.GROUP)
         self._failure: ClientError | None = None
         self._partitions: dict[TopicPartition, None] = {}  # those that are in the transaction
         self._has_offsets = False
@@ -78,24 +78,25 @@ class ProducerTransaction:
         return None if self.is_protocol_2 else OLD_PRODUCE
 
     @property
-    def handle(self) -> TransactionState:
+    def handle(self) -> TransactionHandle:
         if self.identity is None:
             raise self._wrong("init_transactions first")
-        return TransactionState(self.transactional_id, *self.identity)
+        return TransactionHandle(self.transactional_id, *self.identity)
 
-    def get(self, _now_ms: int, _used_up: int) -> Identity | None:
-        """Return the identity that every batch of the transaction has. Takes the place of `producer_ids.Identities`."""
+    def get(self, _now_ms: int, _used_up: int) -> ProducerIdAndEpoch | None:
+        """Return the producer id and epoch of every batch of the transaction, as `producer_ids.SharedProducerId` does
+        without one."""
         return self.identity
 
     def initialize(self) -> None:
         """Fence whoever had the transactional id before, and end what it left open."""
-        if self.state is not State.UNINITIALIZED:
+        if self.state is not TransactionStage.UNINITIALIZED:
             raise self._wrong("it is initialized once")
         self.identity = self._initialized()
         self.is_protocol_2 = speaks_protocol_2(self._client)
-        self.state = State.READY
+        self.state = TransactionStage.READY
 
-    def _initialized(self) -> Identity:
+    def _initialized(self) -> ProducerIdAndEpoch:
         client, name = self._client, self.transactional_id
         if self.is_two_phase:
             try:
@@ -107,14 +108,14 @@ class ProducerTransaction:
         return init_producer_id(client, self._transactions, name, self._timeout_ms)
 
     def begin(self) -> None:
-        if self.state is not State.READY:
+        if self.state is not TransactionStage.READY:
             raise self._wrong("begin after init_transactions, commit or abort")
-        self.state = State.OPEN
+        self.state = TransactionStage.OPEN
         self._failure, self._partitions, self._has_offsets = None, {}, False
 
     def require_open(self) -> None:
-        if self.state is not State.OPEN:
-            raise self._wrong("begin_transaction first" if self.state is State.READY else "")
+        if self.state is not TransactionStage.OPEN:
+            raise self._wrong("begin_transaction first" if self.state is TransactionStage.READY else "")
 
     def enter(self, partitions: Iterable[TopicPartition]) -> None:
         """Add partitions to the transaction before the first batch for them is sent. (With protocol 2 the write does
@@ -150,15 +151,18 @@ class ProducerTransaction:
 
     def failed(self, error: ClientError) -> None:
         """Note that the transaction can only be aborted; if another producer has taken over, not even that."""
-        if self.state is State.OPEN:
+        if self.state is TransactionStage.OPEN:
             is_final = error.code is ErrorCode.PRODUCER_FENCED
-            self.state, self._failure = State.FENCED if is_final else State.FAILED, error
+            self.state, self._failure = (
+                TransactionStage.FENCED if is_final else TransactionStage.FAILED,
+                error,
+            )
 
     def end(self, *, commit: bool) -> None:
         """Commit or abort. The caller sees to it that every batch has been acknowledged or given up by now."""
         if commit:
             self.require_open()
-        elif self.state not in (State.OPEN, State.FAILED):
+        elif self.state not in (TransactionStage.OPEN, TransactionStage.FAILED):
             raise self._wrong("none is open")
         assert self.identity is not None, "it was begun"
         try:
@@ -175,27 +179,34 @@ class ProducerTransaction:
             if self.needs_new_epoch and not self.is_protocol_2:
                 self.identity = self._next_epoch(self.identity)
         except ClientError as error:
-            self.state = State.FENCED if error.code in _FENCED else State.FAILED
+            self.state = TransactionStage.FENCED if error.code in _FENCED else TransactionStage.FAILED
             self._failure = error
             raise
-        self.state, self.needs_new_epoch = State.READY, False
+        self.state, self.needs_new_epoch = TransactionStage.READY, False
 
-    def _next_epoch(self, former: Identity) -> Identity:
+    def _next_epoch(self, former: ProducerIdAndEpoch) -> ProducerIdAndEpoch:
         """Ask for the next epoch, which protocol 1 does not give with each end: a batch that is still on its way must
         not be taken for one of the next transaction."""
         client, name = self._client, self.transactional_id
         return init_producer_id(client, self._transactions, name, self._timeout_ms, former, two_phase=self.is_two_phase)
 
-    def hand_over(self) -> TransactionState:
+    def hand_over(self) -> TransactionHandle:
         self.require_open()
         handle = self.handle
-        self.state, self.identity = State.UNINITIALIZED, None
+        self.state, self.identity = TransactionStage.UNINITIALIZED, None
         return handle
 
     def _wrong(self, step: str) -> TransactionFailed:
         why = f"the transaction is {self.state.value}"
-        if self._failure is not None and self.state in (State.FAILED, State.FENCED):
+        if self._failure is not None and self.state in (
+            TransactionStage.FAILED,
+            TransactionStage.FENCED,
+        ):
             why += f": {self._failure}"
-            step = "abort_transaction, then begin again" if self.state is State.FAILED else "close this producer"
+            step = (
+                "abort_transaction, then begin again"
+                if self.state is TransactionStage.FAILED
+                else "close this producer"
+            )
         code = ErrorCode.INVALID_TXN_STATE if self._failure is None else self._failure.code
         return TransactionFailed(code, f"use transactional id {self.transactional_id}", self._client.name, why, step)

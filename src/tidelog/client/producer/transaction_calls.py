@@ -12,9 +12,9 @@ from tidelog.client.admin.group_offsets import CommittedOffset, Offsets
 from tidelog.client.by_leader import by_topic
 from tidelog.client.client import WAIT_MS_MAX, Client
 from tidelog.client.connection import SOFTWARE_NAME, SOFTWARE_VERSION
-from tidelog.client.coordinators import Coordinators, passing
+from tidelog.client.coordinators import CoordinatorClient, passing
 from tidelog.client.errors import ClientError, error_code
-from tidelog.client.identity import Identity
+from tidelog.client.producer_id_and_epoch import ProducerIdAndEpoch
 from tidelog.model.ids import NO_PRODUCER_ID, TopicPartition
 from tidelog.protocol.api import ApiKey
 from tidelog.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -31,7 +31,7 @@ from tidelog.protocol.messages.txn_offset_commit import (
 
 FEATURE: Final = "transaction.version"
 PROTOCOL_2: Final = 2
-NO_IDENTITY: Final = Identity(NO_PRODUCER_ID, -1)
+NO_IDENTITY: Final = ProducerIdAndEpoch(NO_PRODUCER_ID, -1)
 # The last versions of protocol 1: from the next version on a request means protocol 2 (or that a broker asks).
 OLD_ADD_PARTITIONS: Final = 3
 OLD_END_TXN: Final = 4
@@ -71,13 +71,13 @@ def offers_transactions(client: Client) -> bool:
 
 def init_producer_id(
     client: Client,
-    transactions: Coordinators,
+    transactions: CoordinatorClient,
     transactional_id: str,
     timeout_ms: int,
-    former: Identity = NO_IDENTITY,
+    former: ProducerIdAndEpoch = NO_IDENTITY,
     *,
     two_phase: bool = False,
-) -> Identity:
+) -> ProducerIdAndEpoch:
     """Return the next producer id and epoch of a transactional id. `former`: a producer that only wants its next epoch
     says which one it has, and is refused if another has taken over. `two_phase`: transactions never time out (KIP-939);
     not every broker knows it, and few allow it."""
@@ -92,18 +92,18 @@ def init_producer_id(
     version_max = TWO_PHASE_INIT if two_phase else None
     found = transactions.ask(transactional_id, request, asked, lambda each: each.error_code, version_max=version_max)
     _require(found.error_code, asked, client)
-    return Identity(found.producer_id, found.producer_epoch)
+    return ProducerIdAndEpoch(found.producer_id, found.producer_epoch)
 
 
 def end_transaction(
     client: Client,
-    transactions: Coordinators,
+    transactions: CoordinatorClient,
     transactional_id: str,
-    identity: Identity,
+    identity: ProducerIdAndEpoch,
     *,
     commit: bool,
     is_protocol_2: bool | None = None,
-) -> Identity:
+) -> ProducerIdAndEpoch:
     """Commit or abort; return the producer id and epoch with which the next transaction begins."""
     if is_protocol_2 is None:
         is_protocol_2 = speaks_protocol_2(client)
@@ -112,11 +112,11 @@ def end_transaction(
     version_max = None if is_protocol_2 else OLD_END_TXN
     found = transactions.ask(transactional_id, request, asked, lambda each: each.error_code, version_max=version_max)
     _require(found.error_code, asked, client)
-    return identity if found.producer_id < 0 else Identity(found.producer_id, found.producer_epoch)
+    return identity if found.producer_id < 0 else ProducerIdAndEpoch(found.producer_id, found.producer_epoch)
 
 
 def end_together(
-    client: Client, transactions: Coordinators, identities: Mapping[str, Identity], *, commit: bool
+    client: Client, transactions: CoordinatorClient, identities: Mapping[str, ProducerIdAndEpoch], *, commit: bool
 ) -> list[str]:
     """End many transactions, all requests in flight at once; return the transactional ids of those that were ended.
     Call `end_transaction` for each of the others, to find out what is wrong with it."""
@@ -142,7 +142,7 @@ def end_together(
     return ended
 
 
-def _end_request(transactional_id: str, identity: Identity, commit: bool) -> EndTxnRequest:
+def _end_request(transactional_id: str, identity: ProducerIdAndEpoch, commit: bool) -> EndTxnRequest:
     return EndTxnRequest(
         transactional_id=transactional_id,
         producer_id=identity.producer_id,
@@ -153,9 +153,9 @@ def _end_request(transactional_id: str, identity: Identity, commit: bool) -> End
 
 def add_partitions(
     client: Client,
-    transactions: Coordinators,
+    transactions: CoordinatorClient,
     transactional_id: str,
-    identity: Identity,
+    identity: ProducerIdAndEpoch,
     partitions: Iterable[TopicPartition],
 ) -> None:
     """Announce the partitions that the transaction will write to. Protocol 1 only."""
@@ -184,7 +184,7 @@ def add_partitions(
 
 
 def add_offsets(
-    client: Client, transactions: Coordinators, transactional_id: str, identity: Identity, group_id: str
+    client: Client, transactions: CoordinatorClient, transactional_id: str, identity: ProducerIdAndEpoch, group_id: str
 ) -> None:
     """Announce that the transaction will commit offsets of the group. Protocol 1 only."""
     asked = f"add the offsets of group {group_id} to the transaction of {transactional_id}"
@@ -200,9 +200,9 @@ def add_offsets(
 
 def commit_in_transaction(
     client: Client,
-    groups: Coordinators,
+    groups: CoordinatorClient,
     transactional_id: str,
-    identity: Identity,
+    identity: ProducerIdAndEpoch,
     offsets: Offsets,
     group: GroupMetadata,
     *,

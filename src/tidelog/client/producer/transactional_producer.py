@@ -22,7 +22,7 @@ from tidelog.client.admin.group_offsets import Offsets
 from tidelog.client.client import WAIT_MS_MAX, Client
 from tidelog.client.errors import ClientError
 from tidelog.client.producer.producer import Producer
-from tidelog.client.producer.transaction import ProducerTransaction, State, TransactionState
+from tidelog.client.producer.transaction import ProducerTransaction, TransactionHandle, TransactionStage
 from tidelog.client.producer.transaction_calls import GroupMetadata
 from tidelog.model.errors import ErrorCode
 
@@ -48,7 +48,7 @@ class TransactionalProducer(Producer):
         super().__init__(client, transaction=self._open, **options)
 
     @property
-    def transaction_state(self) -> TransactionState:
+    def transaction_state(self) -> TransactionHandle:
         """The transactional id with the producer id and epoch that are in use."""
         return self._open.handle
 
@@ -59,7 +59,7 @@ class TransactionalProducer(Producer):
 
     @property
     def in_transaction(self) -> bool:
-        return self._open.state in (State.OPEN, State.FAILED)
+        return self._open.state in (TransactionStage.OPEN, TransactionStage.FAILED)
 
     def init_transactions(self) -> None:
         """Take over the transactional id. To be called once, before anything else."""
@@ -92,7 +92,7 @@ class TransactionalProducer(Producer):
             self.client.poll(WAIT_MS_MAX)
         for line in self._busy:
             for batch in line.drop():
-                self._given_up(line, batch, error)
+                self._failed(line, batch, error)
         self._busy.clear()
         self._failures.clear()
         self._open.end(commit=False)
@@ -110,7 +110,7 @@ class TransactionalProducer(Producer):
                     self.abort_transaction()
             raise
 
-    def hand_over_transaction(self) -> TransactionState:
+    def hand_over_transaction(self) -> TransactionHandle:
         """Write everything, and return what it takes to end the transaction. This producer is done with it, and begins
         anew with `init_transactions` (which would abort it, if it is open by then)."""
         self._open.require_open()

@@ -28,5 +28,5 @@ class SecurityFailure(Exception):
         self.message = message
         self.step = step
 
-    def told_of(self, asked: str, of: str) -> ClientError:
+    def as_client_error(self, asked: str, of: str) -> ClientError:
         return ClientError(self.code, asked, of, self.message, self.step)

@@ -2,10 +2,7 @@
 the exchange itself needs: most clients need none of it, and importing it takes its time."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from tidelog.client.security.access import Access
+from typing import Final
 
 SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 TLS_VERSIONS: Final = ("TLSv1.2", "TLSv1.3")
@@ -53,12 +50,3 @@ class Security:
 
 
 PLAINTEXT: Final = Security()
-
-
-def access_of(security: Security) -> "Access | None":
-    """Read the files of the settings. None for PLAINTEXT, which needs nothing to be imported."""
-    if security == PLAINTEXT:
-        return None
-    from tidelog.client.security.access import Access
-
-    return Access(security)

@@ -7,7 +7,7 @@ from tests.unit.client.simulated import COORDINATING, client_of
 from tidelog.client.admin.admin_client import Admin
 from tidelog.client.admin.offsets import ActiveProducer
 from tidelog.client.admin.topics import NewTopic
-from tidelog.client.admin.transactions import OpenTransaction
+from tidelog.client.admin.transactions import PartitionTransaction
 from tidelog.client.errors import ClientError
 from tidelog.client.producer import transaction as producer_transaction
 from tidelog.client.producer.transaction import ProducerTransaction
@@ -138,7 +138,7 @@ def test_one_that_hangs_is_found_and_ended(monkeypatch: pytest.MonkeyPatch) -> N
     producer.send("t", b"x", partition=0)
     producer.flush()
 
-    def found() -> list[OpenTransaction]:
+    def found() -> list[PartitionTransaction]:
         producers = admin.describe_producers([HERE, THERE])
         now_ms = client.world.clock.wall_ms()
         known = {

@@ -12,7 +12,7 @@ from tests.unit.client.fetch_log import PLACE, TOPIC_ID, FetchLog
 
 from tidelog.client.errors import UnsupportedByBroker
 from tidelog.client.fetch.fetch_link import FetchLink, make_blocking, open_link
-from tidelog.client.fetch.fetch_session import Wanted
+from tidelog.client.fetch.fetch_session_handler import FetchPosition
 from tidelog.client.fetch.fetcher import FetchOptions, one_fetch
 from tidelog.client.metadata import Node
 from tidelog.model.ids import ZERO_UUID
@@ -72,7 +72,7 @@ def negotiated(link: FetchLink, peer: Peer, highest: int) -> None:
 
 
 def request(topic_id: bytes = TOPIC_ID) -> FetchRequest:
-    return one_fetch(Wanted(topic_id, 41, 5), PLACE, FetchOptions())  # type: ignore[arg-type]
+    return one_fetch(FetchPosition(topic_id, 41, 5), PLACE, FetchOptions())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def read(aborted: AbortedFilter | None, upper: int = MAX_INT64) -> tuple[list[tu
     state.received(LOG, aborted)
     assert state.fetch_offset == 7
     found = []
-    while records := state.take(2):
+    while records := state.next_records(2):
         found += [(record.offset, record.value) for record in records]
     return found, state.position
 

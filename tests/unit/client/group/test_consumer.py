@@ -69,7 +69,7 @@ def settle(*consumers: GroupConsumer, partitions: int = 4) -> list[bytes]:
     for _ in range(1_000):
         topic_partitions = [topic_partition for consumer in consumers for topic_partition in consumer.assignment]
         has_share = all(len(each.assignment) == partitions // len(consumers) for each in consumers)
-        if has_share and all(each.is_settled for each in consumers):
+        if has_share and all(each.is_reconciled for each in consumers):
             assert len(set(topic_partitions)) == partitions
             return found
         found += [record.value or b"" for consumer in consumers for record in consumer.poll(20)]
@@ -80,7 +80,7 @@ def test_one_member_reads_all_and_the_next_goes_on_where_it_was(client: Client, 
     fill(client, "all", 20)
     with joined(client, group, "all") as consumer:
         assert sorted(read(consumer, 20), key=int) == [b"%d" % each for each in range(20)]
-        assert consumer.is_settled
+        assert consumer.is_reconciled
         assert len(consumer.assignment) == 4
     offsets = Admin(client).list_group_offsets(group)
     assert offsets == {TopicPartition("all", index): CommittedOffset(5) for index in range(4)}

@@ -60,9 +60,9 @@ def test_who_is_in_tells_only_what_changed(member: GroupMember) -> None:
     assert (quiet.member_epoch, quiet.subscribed_topic_names, quiet.topic_partitions) == (1, None, None)
     assert (quiet.rebalance_timeout_ms, quiet.rack_id, quiet.server_assignor) == (-1, None, None)
     member.own(at(1, 0))
-    assert (member.has_news, member.is_settled) == (True, False)
+    assert (member.has_news, member.is_reconciled) == (True, False)
     assert owned(member.request()) == [0, 1]
-    assert (member.has_news, member.is_settled) == (False, True)
+    assert (member.has_news, member.is_reconciled) == (False, True)
 
 
 def test_what_it_let_go_of_is_told(member: GroupMember) -> None:
@@ -71,7 +71,7 @@ def test_what_it_let_go_of_is_told(member: GroupMember) -> None:
     member.own(at(0, 1))
     member.request()
     member.accept(answer(1, 1))
-    assert not member.is_settled
+    assert not member.is_reconciled
     member.own(at(1))
     assert owned(member.request()) == [1]
     member.accept(answer(2))

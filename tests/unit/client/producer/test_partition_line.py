@@ -4,9 +4,9 @@ import pytest
 
 from tidelog.client.backoff import FIRST_MS, LAST_MS, Backoff
 from tidelog.client.errors import ClientError
-from tidelog.client.identity import Identity
 from tidelog.client.producer.batch import Compression, OpenBatch, ProducerBatch
 from tidelog.client.producer.partition_line import IN_FLIGHT_IDEMPOTENT, MAX_EPOCH, PartitionLine
+from tidelog.client.producer_id_and_epoch import ProducerIdAndEpoch
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
 from tidelog.records.batch import read_batch
@@ -18,7 +18,7 @@ LEADER = 1
 
 def line_of(batches: int, *, is_idempotent: bool = True, records: int = 2, epoch: int = 0) -> PartitionLine:
     line = PartitionLine(TopicPartition("t", 0), Backoff(SimEntropy(1)), is_idempotent=is_idempotent)
-    line.identity = Identity(7, epoch) if is_idempotent else None
+    line.identity = ProducerIdAndEpoch(7, epoch) if is_idempotent else None
     for number in range(batches):
         line.open = OpenBatch(created_ms=number)
         for _ in range(records):
@@ -30,7 +30,7 @@ def line_of(batches: int, *, is_idempotent: bool = True, records: int = 2, epoch
 def take_all(line: PartitionLine) -> list[ProducerBatch]:
     taken = []
     while line.may_send(LONG_AFTER_MS):
-        taken.append(line.take(LEADER))
+        taken.append(line.begin_sending(LEADER))
     return taken
 
 
@@ -107,7 +107,7 @@ def test_sequences_wrap_to_0() -> None:
 
 def test_batches_in_flight_elsewhere_are_not_overtaken() -> None:
     line = line_of(2)
-    batch = line.take(LEADER)
+    batch = line.begin_sending(LEADER)
     assert line.may_send_to(LEADER)
     assert not line.may_send_to(2)
     fail(line, batch)
@@ -131,7 +131,7 @@ def test_a_failure_is_followed_by_a_pause_that_grows_and_success_ends_it() -> No
 
 def test_nothing_expires_behind_a_batch_in_flight() -> None:
     line = line_of(2)
-    batch = line.take(LEADER)
+    batch = line.begin_sending(LEADER)
     assert line.expired(before_ms=100) == []
     line.acknowledged(batch)
     assert len(line.expired(before_ms=100)) == 1

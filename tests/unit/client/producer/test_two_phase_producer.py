@@ -9,9 +9,9 @@ from tidelog.client.admin.transactions import TransactionDescription
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
 from tidelog.client.fetch.consumer import Consumer
-from tidelog.client.identity import Identity
 from tidelog.client.producer.transaction_calls import end_together, offers_transactions
 from tidelog.client.producer.transactional_producer import TransactionalProducer
+from tidelog.client.producer_id_and_epoch import ProducerIdAndEpoch
 from tidelog.client.record import EARLIEST
 from tidelog.coordinator.transaction.metadata import NO_TIMEOUT_MS
 from tidelog.model.errors import ErrorCode
@@ -95,8 +95,8 @@ def test_which_topics_and_requests_there_are(client: Client) -> None:
 def test_many_are_ended_at_once_and_what_was_not_is_left_out(client: Client) -> None:
     Admin(client).create_topic(NewTopic("ended", 1))
     handles = [opened(client, "ended", f"ended-{number}").hand_over_transaction() for number in range(3)]
-    identities = {each.transactional_id: Identity(each.producer_id, each.producer_epoch) for each in handles}
-    identities["ended-1"] = Identity(handles[1].producer_id, handles[1].producer_epoch + 7)
+    identities = {each.transactional_id: ProducerIdAndEpoch(each.producer_id, each.producer_epoch) for each in handles}
+    identities["ended-1"] = ProducerIdAndEpoch(handles[1].producer_id, handles[1].producer_epoch + 7)
     admin = Admin(client)
     assert sorted(end_together(client, admin.transactions, identities, commit=True)) == ["ended-0", "ended-2"]
     found = admin.describe_transactions(identities)

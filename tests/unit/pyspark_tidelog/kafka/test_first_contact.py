@@ -4,7 +4,7 @@ import pytest
 from pyspark import TaskContext
 
 from pyspark_tidelog.kafka.first_contact import is_first_contact
-from pyspark_tidelog.sink.stream_writer import BATCH_ID
+from pyspark_tidelog.spark.job_properties import BATCH_ID
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from pyspark_tidelog.lake.committing import Committer
 from pyspark_tidelog.lake.files import LocalFiles
 from pyspark_tidelog.lake.layout import ArchivedRange
 from pyspark_tidelog.lake.parquet_settings import ROWS
-from pyspark_tidelog.sink.stream_writer import QUERY_ID, RUN_ID
+from pyspark_tidelog.spark.job_properties import QUERY_ID, RUN_ID
 
 NAME, QUERY = "orders", "query"
 

@@ -9,9 +9,9 @@ import pytest
 
 from pyspark_tidelog.sink.checkpoint import CheckpointBatch
 from pyspark_tidelog.sink.decisions import Origin
-from pyspark_tidelog.sink.stream_writer import QUERY_ID, RUN_ID
 from pyspark_tidelog.spark import batches as spark_batches
 from pyspark_tidelog.spark.batches import run_of_process, running_batch
+from pyspark_tidelog.spark.job_properties import QUERY_ID, RUN_ID
 
 QUERY = "11111111-2222-3333-4444-555555555555"
 

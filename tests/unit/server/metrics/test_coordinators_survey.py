@@ -75,7 +75,7 @@ def test_groups_offsets_and_what_became_of_them(client: Client, scraper: Scraper
     commit(client, "simple", "counted", 1, 2)
     consumer = GroupConsumer(client, "members", start=EARLIEST)
     consumer.subscribe(["counted"])
-    while not consumer.is_settled:
+    while not consumer.is_reconciled:
         consumer.poll(20)
     consumer.commit()
     found = scraper.scrape()

@@ -1,6 +1,6 @@
 """The client's half of a fetch session: which partitions a request names, and which it leaves out."""
 
-from tidelog.client.fetch.fetch_session import MAX_EPOCH, FetchSession, Wanted
+from tidelog.client.fetch.fetch_session_handler import MAX_EPOCH, FetchPosition, FetchSessionHandler
 from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.protocol.messages.fetch import FetchRequest, FetchResponse
 
@@ -8,8 +8,8 @@ ONE, TWO = Uuid(b"1" * 16), Uuid(b"2" * 16)
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-def wanted(offset: int, topic_id: Uuid = ONE) -> Wanted:
-    return Wanted(topic_id, offset, 0)
+def wanted(offset: int, topic_id: Uuid = ONE) -> FetchPosition:
+    return FetchPosition(topic_id, offset, 0)
 
 
 def said(request: FetchRequest) -> dict[tuple[str, int], int]:
@@ -20,19 +20,19 @@ def forgotten(request: FetchRequest) -> list[tuple[Uuid, int]]:
     return [(topic.topic_id, index) for topic in request.forgotten_topics_data for index in topic.partitions]
 
 
-def answer(session: FetchSession, session_id: int = 5) -> None:
+def answer(session: FetchSessionHandler, session_id: int = 5) -> None:
     session.answered(FetchResponse(throttle_time_ms=0, session_id=session_id, responses=[]))
 
 
-def begun(*topic_partitions: TopicPartition) -> FetchSession:
-    session = FetchSession()
+def begun(*topic_partitions: TopicPartition) -> FetchSessionHandler:
+    session = FetchSessionHandler()
     session.request({topic_partition: wanted(10) for topic_partition in topic_partitions}, 100)
     answer(session)
     return session
 
 
 def test_the_first_request_says_everything_and_later_ones_what_changed() -> None:
-    session = FetchSession()
+    session = FetchSessionHandler()
     first = session.request({A: wanted(10), B: wanted(20)}, 100)
     assert (first.session_id, first.session_epoch, said(first)) == (0, 0, {A: 10, B: 20})
     answer(session)
@@ -66,7 +66,7 @@ def test_after_a_reset_everything_is_said_again_and_the_old_session_named() -> N
 
 
 def test_a_broker_without_room_for_a_session_is_told_everything_each_time() -> None:
-    session = FetchSession()
+    session = FetchSessionHandler()
     for _ in range(2):
         request = session.request({A: wanted(10)}, 100)
         assert (request.session_id, request.session_epoch, said(request)) == (0, 0, {A: 10})

@@ -3,6 +3,6 @@
 from typing import NamedTuple
 
 
-class Identity(NamedTuple):
+class ProducerIdAndEpoch(NamedTuple):
     producer_id: int
     producer_epoch: int

@@ -15,7 +15,7 @@ FULL: Final = 0  # the epoch of a request that says everything
 MAX_EPOCH: Final = 0x7FFF_FFFF
 
 
-class Wanted(NamedTuple):
+class FetchPosition(NamedTuple):
     """A position to fetch one partition from: its topic's id, the offset, and the leader epoch that the client
     knows."""
 
@@ -24,13 +24,13 @@ class Wanted(NamedTuple):
     leader_epoch: int
 
 
-class FetchSession:
+class FetchSessionHandler:
     def __init__(self) -> None:
         self._id = NO_SESSION
         self._epoch = FULL
-        self._known: dict[TopicPartition, Wanted] = {}
+        self._known: dict[TopicPartition, FetchPosition] = {}
 
-    def request(self, wanted: Mapping[TopicPartition, Wanted], partition_bytes: int) -> FetchRequest:
+    def request(self, wanted: Mapping[TopicPartition, FetchPosition], partition_bytes: int) -> FetchRequest:
         """Return a request that makes the session ask for exactly these partitions; limits and times are the caller's
         to fill in."""
         known = {} if self._epoch == FULL else self._known
@@ -66,7 +66,7 @@ class FetchSession:
 
 
 def _topics(
-    topic_partitions: list[TopicPartition], wanted: Mapping[TopicPartition, Wanted], partition_bytes: int
+    topic_partitions: list[TopicPartition], wanted: Mapping[TopicPartition, FetchPosition], partition_bytes: int
 ) -> list[FetchTopic]:
     topics: dict[str, FetchTopic] = {}
     for topic_partition in topic_partitions:
@@ -85,7 +85,9 @@ def _topics(
     return list(topics.values())
 
 
-def _forgotten(topic_partitions: list[TopicPartition], known: Mapping[TopicPartition, Wanted]) -> list[ForgottenTopic]:
+def _forgotten(
+    topic_partitions: list[TopicPartition], known: Mapping[TopicPartition, FetchPosition]
+) -> list[ForgottenTopic]:
     topics: dict[Uuid, ForgottenTopic] = {}
     for topic_partition in topic_partitions:
         topic_id = known[topic_partition].topic_id

@@ -10,7 +10,7 @@ T = TypeVar("T")
 Outcomes = dict[str, T | ClientError]
 
 
-class Asking:
+class AdminBase:
     """The base of every subject of the admin client."""
 
     client: Client
