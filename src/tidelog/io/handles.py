@@ -212,20 +212,21 @@ class PosixFileRange:
         self._check_held()
         return self._file.read_pinned(self._position, min(limit, self._remaining))
 
-    def send_to(self, socket_descriptor: int, *, is_local: bool = False) -> int:
+    def send_to(self, socket_descriptor: int, *, is_mapped: bool = False) -> int:
         """Send what the socket takes, and advance. 0: the file shrank. BlockingIOError and the like are the socket's
-        and left to the reactor; a fault of the disk is a StorageFault. `is_local`: the peer is on this machine."""
+        and left to the reactor; a fault of the disk is a StorageFault. `is_mapped`: by one write from a mapping, where
+        that is better than sendfile (`mapped_send`)."""
         self._check_held()
         if sys.platform == "linux":
-            count = self._send_file(socket_descriptor, is_local)
+            count = self._send_file(socket_descriptor, is_mapped)
         else:
             count = os.write(socket_descriptor, self.read(PROBE_STRIDE_BYTES))
         self.advance(count)
         return count
 
-    def _send_file(self, socket_descriptor: int, is_local: bool) -> int:
+    def _send_file(self, socket_descriptor: int, is_mapped: bool) -> int:
         descriptor, position, remaining = self._file.descriptor, self._position, self._remaining
-        if is_local and remaining > MAPPED_BYTES_MIN:
+        if is_mapped and remaining > MAPPED_BYTES_MIN:
             count = write_mapped(socket_descriptor, descriptor, position, remaining)
             if count is not None:
                 return count

@@ -1,9 +1,11 @@
-"""Sending a piece of a file to a peer on the same machine: one copy out of the page cache, instead of sendfile.
+"""Sending a piece of a file to one of several peers on the same machine: one copy out of the page cache, instead of
+sendfile.
 
-Over loopback nothing is saved by sendfile: the receiver copies the bytes in any case. It hands the socket 64 KB at a
-time, and at each of them wakes the receiver, which sleeps again before the next: that, and not the bytes, is most of
-what sendfile costs there. One write of the whole piece wakes it once or twice. So the pages are mapped for the length
-of one write, which reads them where they are.
+sendfile hands the socket 64 KB at a time, and at each of them wakes the receiver. A receiver that has a processor of
+its own is still awake: then nothing is cheaper (0.16 to 0.18 CPU s a GB and 5.5 GB/s over loopback, against 0.24 and
+3.9). But where several receivers share the processors each of them sleeps again before the next piece, and waking
+them is most of what sendfile costs (0.24 to 0.31 against 0.19). One write of the whole piece wakes a receiver once or
+twice. So the pages are mapped for the length of one write, which reads them where they are.
 
 The kernel alone looks at the mapped bytes, never this process: a page that can not be read is an error of the write,
 and not a SIGBUS. Nothing stays mapped, so the process does not seem to grow by what its clients read.

@@ -77,6 +77,7 @@ class Reactor:
         self._by_id: dict[ConnectionId, Connection] = {}
         self._ended: dict[ConnectionId, tuple[Receiver, str]] = {}
         self._ready: list[tuple[int, int]] = []
+        self._is_alone = False  # nothing but one connection was ready for this poll
         self._was_lone = False  # the last poll received something from one connection, and did nothing else
         self._unlooked = 0  # requests still to come before `wait` looks again before it sleeps
         self._next_id = 1
@@ -177,6 +178,7 @@ class Reactor:
 
     def poll(self) -> None:
         ready, self._ready = self._ready, []
+        self._is_alone = is_alone = len(ready) == 1
         budget = RECEIVED_BYTES_A_TURN
         by_descriptor = self._by_descriptor
         for descriptor, events in ready:
@@ -189,7 +191,7 @@ class Reactor:
             if events & READ and not connection.is_muted:
                 if budget > 0:
                     budget -= self._receive(connection)
-                    self._was_lone = len(ready) == 1
+                    self._was_lone = is_alone
             elif events & FAILED:
                 self._end(connection, "the connection failed")
         for _ in range(min(len(self._ended), ENDS_A_TURN)):
@@ -321,7 +323,8 @@ class Reactor:
         if connection.is_connecting:
             return
         try:
-            send_some(connection.sock, connection.unsent, connection.is_local)
+            # A reader that is alone is awake on another processor, and takes pieces as sendfile hands them over.
+            send_some(connection.sock, connection.unsent, connection.is_local and not self._is_alone)
         except (BlockingIOError, InterruptedError):
             pass
         except OSError as error:

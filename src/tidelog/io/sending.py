@@ -27,21 +27,21 @@ class FileShrank(OSError):
     """A file became too short for the length that was promised in front of its range."""
 
 
-def send_some(sock: socket.socket, unsent: deque[SendPart], is_local: bool) -> None:
+def send_some(sock: socket.socket, unsent: deque[SendPart], is_mapped: bool) -> None:
     """Send until nothing is left, BYTES_A_CALL are sent, or BlockingIOError. Other OSErrors are the connection's end; a
-    fault of the disk is a StorageFault. `is_local`: the peer is on this machine."""
+    fault of the disk is a StorageFault. `is_mapped`: see `PosixFileRange.send_to`."""
     left = BYTES_A_CALL
     while unsent and left > 0:
         part = unsent[0]
         if isinstance(part, PosixFileRange):
-            sent = _send_range(sock, unsent, part, is_local)
+            sent = _send_range(sock, unsent, part, is_mapped)
         else:
             sent = _send_bytes(sock, unsent)
         left -= sent + BYTES_A_PART
 
 
-def _send_range(sock: socket.socket, unsent: deque[SendPart], part: PosixFileRange, is_local: bool) -> int:
-    sent = part.send_to(sock.fileno(), is_local=is_local)
+def _send_range(sock: socket.socket, unsent: deque[SendPart], part: PosixFileRange, is_mapped: bool) -> int:
+    sent = part.send_to(sock.fileno(), is_mapped=is_mapped)
     if not sent and part.remaining:
         raise FileShrank("a file became shorter while it was sent")
     if not part.remaining:

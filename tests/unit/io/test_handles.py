@@ -163,8 +163,8 @@ def test_the_descriptor_closes_with_the_last_pin(file: PosixFile) -> None:
     file.close()
 
 
-@pytest.mark.parametrize("is_local", [False, True])
-def test_a_range_is_sent_as_far_as_the_socket_takes_it(file: PosixFile, is_local: bool) -> None:
+@pytest.mark.parametrize("is_mapped", [False, True])
+def test_a_range_is_sent_as_far_as_the_socket_takes_it(file: PosixFile, is_mapped: bool) -> None:
     left, right = socket.socketpair()
     with left, right:
         left.setblocking(False)
@@ -175,7 +175,7 @@ def test_a_range_is_sent_as_far_as_the_socket_takes_it(file: PosixFile, is_local
         sends = 0
         while part.remaining:
             try:
-                sends += part.send_to(left.fileno(), is_local=is_local) > 0
+                sends += part.send_to(left.fileno(), is_mapped=is_mapped) > 0
             except BlockingIOError:
                 received += right.recv(1 << 20)
         left.close()
@@ -206,7 +206,7 @@ def test_of_a_file_that_shrank_a_local_peer_gets_no_byte_that_was_not_there(file
         file.write_at(0, [data])
         part = file.range(0, len(data))
         file.truncate(left_bytes)
-        while part.send_to(left.fileno(), is_local=True):
+        while part.send_to(left.fileno(), is_mapped=True):
             pass
         left.close()
         received = bytearray()
@@ -232,7 +232,7 @@ class TestLocalPeer:
         left, right = socket.socketpair()
         with left, right:
             left.setblocking(False)
-            assert part.send_to(left.fileno(), is_local=True) > 0
+            assert part.send_to(left.fileno(), is_mapped=True) > 0
             with pytest.raises(IoError):
                 part.send_to(left.fileno())
 
@@ -240,7 +240,7 @@ class TestLocalPeer:
         monkeypatch.setattr(mmap, "mmap", failing(errno.EIO))
         monkeypatch.setattr(os, "sendfile", lambda _out, _in, _position, count: count)
         short = file.range(0, MAPPED_BYTES_MIN)
-        assert short.send_to(0, is_local=True) == MAPPED_BYTES_MIN
+        assert short.send_to(0, is_mapped=True) == MAPPED_BYTES_MIN
         short.release()
 
     @pytest.mark.parametrize("number", [errno.ENODEV, errno.ENOMEM, errno.EMFILE])
@@ -249,19 +249,19 @@ class TestLocalPeer:
     ) -> None:
         monkeypatch.setattr(mmap, "mmap", failing(number))
         monkeypatch.setattr(os, "sendfile", lambda _out, _in, _position, count: count - 1)
-        assert part.send_to(0, is_local=True) == 2 * MAPPED_BYTES_MIN - 1
+        assert part.send_to(0, is_mapped=True) == 2 * MAPPED_BYTES_MIN - 1
 
     def test_a_page_that_can_not_be_read_is_the_disks_fault(self, part: PosixFileRange, monkeypatch: Patch) -> None:
         monkeypatch.setattr(os, "write", failing(errno.EFAULT))
         monkeypatch.setattr(os, "sendfile", failing(errno.EIO))
         with pytest.raises(IoError):
-            part.send_to(0, is_local=True)
+            part.send_to(0, is_mapped=True)
 
     @pytest.mark.parametrize("number", [errno.EAGAIN, errno.EPIPE, errno.ECONNRESET])
     def test_what_the_socket_says_is_the_reactors(self, part: PosixFileRange, monkeypatch: Patch, number: int) -> None:
         monkeypatch.setattr(os, "write", failing(number))
         with pytest.raises(OSError, match=os.strerror(number)):
-            part.send_to(0, is_local=True)
+            part.send_to(0, is_mapped=True)
         assert part.remaining == 2 * MAPPED_BYTES_MIN
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tidelog.io import pollers
 from tidelog.io.files import PosixFileSystem
-from tidelog.io.mapped_send import MAPPED_BYTES_MIN
+from tidelog.io.handles import PosixFileRange
 from tidelog.io.reactor import ENDS_A_TURN, LOOKS_MAX, RECEIVED_BYTES_A_TURN, REQUESTS_WITHOUT_LOOKS, Reactor
 from tidelog.ports.files import OpenMode
 from tidelog.ports.network import Accepted, Address, ConnectionId, SendPart
@@ -128,28 +128,6 @@ def test_what_the_socket_does_not_take_is_sent_when_it_can(server: Server, tmp_p
         expected = b"head" + contents + b"mid" + b"tail" + contents[5:12] + b"behind"
         assert receive_all(sock, len(expected), server) == expected
         server.run_until(lambda: end.events == ["drained"])
-    fs.close()
-
-
-@pytest.mark.skipif(not hasattr(socket, "MSG_MORE"), reason="elsewhere than on Linux there is no choice")
-def test_a_peer_on_this_machine_is_not_sent_to_by_sendfile(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sendfile = os.sendfile
-
-    def of_little(out: int, source: int, position: int, count: int) -> int:
-        assert count <= MAPPED_BYTES_MIN, "what was left"
-        return sendfile(out, source, position, count)
-
-    monkeypatch.setattr(os, "sendfile", of_little)
-    sock, connection, _end = server.client()
-    fs = PosixFileSystem()
-    file = fs.open(str(tmp_path / "0.log"), OpenMode.CREATE_NEW)
-    contents = bytes(range(251)) * 4_096
-    file.write_at(0, [contents])
-    with sock:
-        server.reactor.send(connection, [b"head", file.range(0, len(contents))])
-        assert receive_all(sock, 4 + len(contents), server) == b"head" + contents
     fs.close()
 
 
@@ -451,3 +429,36 @@ def test_an_idle_reactor_does_not_look_and_one_that_must_go_on_does_not_either(l
     lone.poller.timeouts_s.clear()
     lone.reactor.wait(1_000)
     assert lone.poller.timeouts_s == [1]
+
+
+class NotedRange(PosixFileRange):
+    """A range that notes how it was sent."""
+
+    def __init__(self, sends: list[bool]) -> None:
+        self._remaining = 1
+        self._sends = sends
+
+    def send_to(self, _socket_descriptor: int, *, is_mapped: bool = False) -> int:
+        self._sends.append(is_mapped)
+        self._remaining = 0
+        return 1
+
+    def release(self) -> None: ...
+
+
+def test_a_range_goes_out_by_sendfile_to_a_reader_that_is_alone_and_from_a_mapping_to_several(server: Server) -> None:
+    one, first, first_end = server.client()
+    other, _second, second_end = server.client()
+    sends: list[bool] = []
+    with one, other:
+        one.sendall(b"fetch")
+        server.run_until(lambda: first_end.data == b"fetch")
+        server.reactor.send(first, [NotedRange(sends)])
+        assert sends == [False]
+        one.sendall(b"fetch")
+        other.sendall(b"fetch")
+        server.reactor.wait(1_000)  # both are ready: what was sent over loopback has arrived
+        server.reactor.poll()
+        assert (first_end.data, second_end.data) == (b"fetchfetch", b"fetch")
+        server.reactor.send(first, [NotedRange(sends)])
+        assert sends == [False, True]

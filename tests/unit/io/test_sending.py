@@ -17,7 +17,7 @@ class OneByte(PosixFileRange):
     def __init__(self) -> None:
         self._remaining = 1
 
-    def send_to(self, _socket_descriptor: int, *, is_local: bool = False) -> int:
+    def send_to(self, _socket_descriptor: int, *, is_mapped: bool = False) -> int:
         self._remaining = 0
         return 1
 
