@@ -1,8 +1,8 @@
-"""Every setting there is, found by name. The declarations stay plain constants in `settings`; here they are gathered,
-in the order in which people read them."""
+"""Every setting there is, found by name. The declarations stay in `settings`, as plain constants or as rows of a table;
+here they are gathered, in the order in which people read them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +32,7 @@ from tidelog.config.settings import (
     topic,
     transactions,
 )
+from tidelog.config.table import Table
 from tidelog.model.lazy_dataclass import dataclass
 
 AnySetting = Setting[Any]
@@ -55,8 +56,16 @@ class Section:
 
 def _section(module: ModuleType) -> Section:
     title, _, intro = (module.__doc__ or "").strip().partition(".\n\n")
-    declared = tuple(value for value in vars(module).values() if isinstance(value, Setting))
-    return Section(title, " ".join(intro.split()), declared)
+    return Section(title, " ".join(intro.split()), tuple(_declared(module)))
+
+
+def _declared(module: ModuleType) -> Iterator[AnySetting]:
+    """Yield the settings of a module in the order of its constants: those with a name, and the rows of its tables."""
+    for value in vars(module).values():
+        if isinstance(value, Setting):
+            yield value
+        elif isinstance(value, Table):
+            yield from value.settings
 
 
 BROKER_SECTIONS = tuple(

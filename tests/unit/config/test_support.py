@@ -8,6 +8,7 @@ outside.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tidelog.config.catalogue import BROKER, CLIENT_METRICS, GROUP, SECTIONS, TO
 from tidelog.config.group_config import LIMITS
 from tidelog.config.setting import Setting, Support
 from tidelog.config.settings import groups, listeners, log, node, quorum
+from tidelog.config.table import Table
 
 SOURCE = Path(tidelog.__file__).parent
 PACKAGE = "tidelog.config.settings"
@@ -116,8 +118,30 @@ def read_settings() -> set[int]:
 READ = read_settings()
 
 
+def tables() -> list[Table]:
+    modules = [module for module in vars(catalogue).values() if getattr(module, "__package__", "") == PACKAGE]
+    return [value for module in modules for value in vars(module).values() if isinstance(value, Table)]
+
+
 def test_all_settings_are_looked_at() -> None:
-    assert len(ALL) == len(declared()) == 421
+    rows = [row for each in tables() for row in each.settings]
+    assert len(ALL) == len(declared()) + len(rows) == 421
+    assert {id(each) for each in ALL} == {id(each) for each in (*declared().values(), *rows)}
+
+
+@pytest.mark.parametrize("row", [row for each in tables() for row in each.settings], ids=repr)
+def test_a_row_of_a_table_is_not_honoured(row: Setting[Any]) -> None:
+    """A setting that the node acts on is a constant with a full declaration of its own."""
+    assert row.support is not Support.HONOURED
+
+
+def test_a_setting_that_nothing_names_is_a_row() -> None:
+    sources = {path: path.read_text() for path in SOURCE.rglob("*.py")}
+    for (module, constant), setting in declared().items():
+        if setting.support is not Support.HONOURED:
+            own = SOURCE / f"config/settings/{module}.py"
+            is_named = any(re.search(rf"\b{constant}\b", text) for path, text in sources.items() if path != own)
+            assert is_named, f"{constant} of {module} is named nowhere else: make it a row of a table"
 
 
 @pytest.mark.parametrize("setting", [each for each in ALL if each.support is Support.HONOURED], ids=repr)

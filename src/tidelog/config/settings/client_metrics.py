@@ -6,6 +6,7 @@ Settings of one subscription to the metrics that clients push (KIP-714).
 from tidelog.config import forms, unserved
 from tidelog.config.kinds import INT, LIST
 from tidelog.config.setting import Scope, setting
+from tidelog.config.table import table
 from tidelog.config.units import HOUR_MS, MINUTE_MS
 from tidelog.config.validators import between, entries
 
@@ -32,14 +33,10 @@ INTERVAL_MS = setting(
     refused=unserved.NO_CLIENT_TELEMETRY,
 )
 
-MATCH = setting(
-    "match",
-    LIST,
-    (),
-    "Which clients the subscription is for, as `name=regular expression` with one of "
-    "client_instance_id, client_id, client_software_name, client_software_version, "
-    "client_source_address, client_source_port.",
-    validator=forms.MATCH_PATTERNS,
-    scope=Scope.CLIENT_METRICS,
+MATCHING = table(
+    setting("match", LIST, (),
+            "Which clients the subscription is for, as `name=regular expression` with one of client_instance_id, "
+            "client_id, client_software_name, client_software_version, client_source_address, client_source_port.",
+            validator=forms.MATCH_PATTERNS, scope=Scope.CLIENT_METRICS),
     refused=unserved.NO_CLIENT_TELEMETRY,
-)
+)  # fmt: skip

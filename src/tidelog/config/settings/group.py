@@ -7,6 +7,7 @@ from tidelog.config import forms, unserved
 from tidelog.config.kinds import BOOLEAN, INT, STRING
 from tidelog.config.setting import Scope, Synonym, setting
 from tidelog.config.settings import groups, share, streams
+from tidelog.config.table import table
 from tidelog.config.units import SECOND_MS
 from tidelog.config.validators import at_least, one_of
 
@@ -106,88 +107,34 @@ SHARE_PARTITION_MAX_RECORD_LOCKS = setting(
     harmless=unserved.OF_SHARE_GROUPS,
 )
 
-SHARE_AUTO_OFFSET_RESET = setting(
-    "share.auto.offset.reset",
-    STRING,
-    "latest",
-    "Where the group starts in a partition: `earliest`, `latest`, or `by_duration:` and an "
-    "ISO 8601 duration before now.",
-    validator=forms.AUTO_OFFSET_RESET,
+SHARE_CONSUMERS = table(
+    setting("share.auto.offset.reset", STRING, "latest",
+            "Where the group starts in a partition: `earliest`, `latest`, or `by_duration:` and an ISO 8601 duration "
+            "before now.", validator=forms.AUTO_OFFSET_RESET),
+    setting("share.isolation.level", STRING, "read_uncommitted",
+            "Whether the group sees records of transactions that were aborted or are still open (`read_uncommitted`) "
+            "or not (`read_committed`).", validator=one_of("read_committed", "read_uncommitted")),
+    setting("share.renew.acknowledge.enable", BOOLEAN, True, "Whether a consumer may renew its lock on a record."),
     scope=Scope.GROUP,
     harmless=unserved.OF_SHARE_GROUPS,
-)
+)  # fmt: skip
 
-SHARE_ISOLATION_LEVEL = setting(
-    "share.isolation.level",
-    STRING,
-    "read_uncommitted",
-    "Whether the group sees records of transactions that were aborted or are still open "
-    "(`read_uncommitted`) or not (`read_committed`).",
-    validator=one_of("read_committed", "read_uncommitted"),
+STREAMS_GROUPS = table(
+    setting("streams.session.timeout.ms", INT, 45 * SECOND_MS,
+            "A member that has not been heard of for this long is removed.",
+            validator=at_least(1), synonyms=(Synonym(streams.GROUP_STREAMS_SESSION_TIMEOUT_MS),)),
+    setting("streams.heartbeat.interval.ms", INT, 5 * SECOND_MS,
+            "How often a member is told to send a heartbeat.",
+            validator=at_least(1), synonyms=(Synonym(streams.GROUP_STREAMS_HEARTBEAT_INTERVAL_MS),)),
+    setting("streams.assignment.interval.ms", INT, SECOND_MS,
+            "The least time between two assignments.",
+            validator=at_least(0), synonyms=(Synonym(streams.GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS),)),
+    setting("streams.initial.rebalance.delay.ms", INT, 3 * SECOND_MS,
+            "How long the group waits for more members before its first assignment.",
+            validator=at_least(0), synonyms=(Synonym(streams.GROUP_STREAMS_INITIAL_REBALANCE_DELAY_MS),)),
+    setting("streams.num.standby.replicas", INT, 0,
+            "Standby copies of each task.",
+            validator=at_least(0), synonyms=(Synonym(streams.GROUP_STREAMS_NUM_STANDBY_REPLICAS),)),
     scope=Scope.GROUP,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_RENEW_ACKNOWLEDGE_ENABLE = setting(
-    "share.renew.acknowledge.enable",
-    BOOLEAN,
-    True,
-    "Whether a consumer may renew its lock on a record.",
-    scope=Scope.GROUP,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-STREAMS_SESSION_TIMEOUT_MS = setting(
-    "streams.session.timeout.ms",
-    INT,
-    45 * SECOND_MS,
-    "A member that has not been heard of for this long is removed.",
-    validator=at_least(1),
-    scope=Scope.GROUP,
-    synonyms=(Synonym(streams.GROUP_STREAMS_SESSION_TIMEOUT_MS),),
     harmless=unserved.OF_STREAMS_GROUPS,
-)
-
-STREAMS_HEARTBEAT_INTERVAL_MS = setting(
-    "streams.heartbeat.interval.ms",
-    INT,
-    5 * SECOND_MS,
-    "How often a member is told to send a heartbeat.",
-    validator=at_least(1),
-    scope=Scope.GROUP,
-    synonyms=(Synonym(streams.GROUP_STREAMS_HEARTBEAT_INTERVAL_MS),),
-    harmless=unserved.OF_STREAMS_GROUPS,
-)
-
-STREAMS_ASSIGNMENT_INTERVAL_MS = setting(
-    "streams.assignment.interval.ms",
-    INT,
-    SECOND_MS,
-    "The least time between two assignments.",
-    validator=at_least(0),
-    scope=Scope.GROUP,
-    synonyms=(Synonym(streams.GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS),),
-    harmless=unserved.OF_STREAMS_GROUPS,
-)
-
-STREAMS_INITIAL_REBALANCE_DELAY_MS = setting(
-    "streams.initial.rebalance.delay.ms",
-    INT,
-    3 * SECOND_MS,
-    "How long the group waits for more members before its first assignment.",
-    validator=at_least(0),
-    scope=Scope.GROUP,
-    synonyms=(Synonym(streams.GROUP_STREAMS_INITIAL_REBALANCE_DELAY_MS),),
-    harmless=unserved.OF_STREAMS_GROUPS,
-)
-
-STREAMS_NUM_STANDBY_REPLICAS = setting(
-    "streams.num.standby.replicas",
-    INT,
-    0,
-    "Standby copies of each task.",
-    validator=at_least(0),
-    scope=Scope.GROUP,
-    synonyms=(Synonym(streams.GROUP_STREAMS_NUM_STANDBY_REPLICAS),),
-    harmless=unserved.OF_STREAMS_GROUPS,
-)
+)  # fmt: skip

@@ -6,6 +6,7 @@ Group coordinators (classic and KIP-848) and the offsets topic.
 from tidelog.config import forms, unserved
 from tidelog.config.kinds import INT, LIST, LONG, SHORT, STRING
 from tidelog.config.setting import Importance, Scope, setting
+from tidelog.config.table import table
 from tidelog.config.units import INT_MAX, KIB, MIB, MINUTE_MS, SECOND_MS
 from tidelog.config.validators import all_of, at_least, one_of_ignoring_case
 
@@ -148,44 +149,21 @@ GROUP_CONSUMER_REGEX_REFRESH_INTERVAL_MS = setting(
     internal=True,
 )
 
-GROUP_COORDINATOR_APPEND_LINGER_MS = setting(
-    "group.coordinator.append.linger.ms",
-    INT,
-    -1,
-    "How long a coordinator gathers records before it writes them as one batch. -1: decided from the load.",
-    validator=at_least(-1),
-    harmless="One turn of the event loop is already one batch, and no write waits for more.",
-)
-
-GROUP_COORDINATOR_CACHED_BUFFER_MAX_BYTES = setting(
-    "group.coordinator.cached.buffer.max.bytes",
-    INT,
-    MIB + 12,
-    "The largest write buffer that a coordinator keeps for the next batch.",
-    validator=at_least(512 * KIB),
-    scope=Scope.CLUSTER_WIDE,
-    harmless=unserved.OF_A_BUFFER,
-)
-
-GROUP_COORDINATOR_THREADS = setting(
-    "group.coordinator.threads",
-    INT,
-    4,
-    "Threads that run group coordinators.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
-    harmless=unserved.OF_THREADS,
-)
-
-GROUP_COORDINATOR_BACKGROUND_THREADS = setting(
-    "group.coordinator.background.threads",
-    INT,
-    2,
-    "Threads for a coordinator's long work.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
-    harmless=unserved.OF_THREADS,
-)
+COORDINATOR_WORK = table(
+    setting("group.coordinator.append.linger.ms", INT, -1,
+            "How long a coordinator gathers records before it writes them as one batch. -1: decided from the load.",
+            validator=at_least(-1),
+            harmless="One turn of the event loop is already one batch, and no write waits for more."),
+    setting("group.coordinator.cached.buffer.max.bytes", INT, MIB + 12,
+            "The largest write buffer that a coordinator keeps for the next batch.",
+            validator=at_least(512 * KIB), scope=Scope.CLUSTER_WIDE, harmless=unserved.OF_A_BUFFER),
+    setting("group.coordinator.threads", INT, 4,
+            "Threads that run group coordinators.",
+            validator=at_least(1), importance=Importance.HIGH, harmless=unserved.OF_THREADS),
+    setting("group.coordinator.background.threads", INT, 2,
+            "Threads for a coordinator's long work.",
+            validator=at_least(1), importance=Importance.HIGH, harmless=unserved.OF_THREADS),
+)  # fmt: skip
 
 OFFSETS_TOPIC_NUM_PARTITIONS = setting(
     "offsets.topic.num.partitions",
@@ -224,15 +202,12 @@ OFFSETS_TOPIC_COMPRESSION_CODEC = setting(
     importance=Importance.HIGH,
 )
 
-OFFSETS_LOAD_BUFFER_SIZE = setting(
-    "offsets.load.buffer.size",
-    INT,
-    5 * MIB,
-    "The bytes read at a time while a coordinator loads its partition.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
+OFFSETS_LOADING = table(
+    setting("offsets.load.buffer.size", INT, 5 * MIB,
+            "The bytes read at a time while a coordinator loads its partition.",
+            validator=at_least(1), importance=Importance.HIGH),
     harmless=unserved.OF_A_BUFFER,
-)
+)  # fmt: skip
 
 OFFSETS_RETENTION_MINUTES = setting(
     "offsets.retention.minutes",
@@ -252,15 +227,11 @@ OFFSETS_RETENTION_CHECK_INTERVAL_MS = setting(
     importance=Importance.HIGH,
 )
 
-OFFSETS_COMMIT_TIMEOUT_MS = setting(
-    "offsets.commit.timeout.ms",
-    INT,
-    5 * SECOND_MS,
-    "How long a commit may wait for its replicas.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
+OFFSETS_REPLICATION = table(
+    setting("offsets.commit.timeout.ms", INT, 5 * SECOND_MS,
+            "How long a commit may wait for its replicas.", validator=at_least(1), importance=Importance.HIGH),
     harmless="A commit waits for no other replica, as there is none, and is answered once it is in the log.",
-)
+)  # fmt: skip
 
 OFFSET_METADATA_MAX_BYTES = setting(
     "offset.metadata.max.bytes",

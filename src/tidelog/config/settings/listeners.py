@@ -6,6 +6,7 @@ Where the node listens, what it tells clients to connect to, and the limits of a
 from tidelog.config import forms, unserved
 from tidelog.config.kinds import INT, LIST, LONG, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
+from tidelog.config.table import table
 from tidelog.config.units import INT_MAX, KIB, MIB, MINUTE_MS, SECOND_MS
 from tidelog.config.validators import NON_EMPTY, at_least, entries, one_of
 
@@ -77,23 +78,14 @@ EARLY_START_LISTENERS = optional(
     harmless="All listeners open together; there is no authorizer whose start some of them would have to precede.",
 )
 
-SOCKET_SEND_BUFFER_BYTES = setting(
-    "socket.send.buffer.bytes",
-    INT,
-    100 * KIB,
-    "The send buffer (SO_SNDBUF) of a server socket. -1: what the operating system chooses.",
+SOCKET_BUFFERS = table(
+    setting("socket.send.buffer.bytes", INT, 100 * KIB,
+            "The send buffer (SO_SNDBUF) of a server socket. -1: what the operating system chooses."),
+    setting("socket.receive.buffer.bytes", INT, 100 * KIB,
+            "The receive buffer (SO_RCVBUF) of a server socket. -1: what the operating system chooses."),
     importance=Importance.HIGH,
     harmless="The kernel sizes the buffers of each connection by itself.",
-)
-
-SOCKET_RECEIVE_BUFFER_BYTES = setting(
-    "socket.receive.buffer.bytes",
-    INT,
-    100 * KIB,
-    "The receive buffer (SO_RCVBUF) of a server socket. -1: what the operating system chooses.",
-    importance=Importance.HIGH,
-    harmless="The kernel sizes the buffers of each connection by itself.",
-)
+)  # fmt: skip
 
 SOCKET_REQUEST_MAX_BYTES = setting(
     "socket.request.max.bytes",
@@ -104,30 +96,19 @@ SOCKET_REQUEST_MAX_BYTES = setting(
     importance=Importance.HIGH,
 )
 
-SOCKET_LISTEN_BACKLOG_SIZE = setting(
-    "socket.listen.backlog.size",
-    INT,
-    50,
-    "Connections that may wait to be accepted (the backlog of `listen`). The operating system's own limit applies too.",
-    validator=at_least(1),
-    harmless="1,024 connections may wait to be accepted, or as many as the kernel allows (`net.core.somaxconn`).",
-)
-
-SOCKET_CONNECTION_SETUP_TIMEOUT_MS = setting(
-    "socket.connection.setup.timeout.ms",
-    LONG,
-    10 * SECOND_MS,
-    "How long a new connection to another node may take to be established, at first.",
-    harmless=unserved.OF_REPLICATION,
-)
-
-SOCKET_CONNECTION_SETUP_TIMEOUT_MAX_MS = setting(
-    "socket.connection.setup.timeout.max.ms",
-    LONG,
-    30 * SECOND_MS,
-    "That time grows with every failure, up to this.",
-    harmless=unserved.OF_REPLICATION,
-)
+CONNECTION_SETUP = table(
+    setting("socket.listen.backlog.size", INT, 50,
+            "Connections that may wait to be accepted (the backlog of `listen`). The operating system's own limit "
+            "applies too.",
+            validator=at_least(1),
+            harmless="1,024 connections may wait to be accepted, or as many as the kernel allows "
+            "(`net.core.somaxconn`)."),
+    setting("socket.connection.setup.timeout.ms", LONG, 10 * SECOND_MS,
+            "How long a new connection to another node may take to be established, at first.",
+            harmless=unserved.OF_REPLICATION),
+    setting("socket.connection.setup.timeout.max.ms", LONG, 30 * SECOND_MS,
+            "That time grows with every failure, up to this.", harmless=unserved.OF_REPLICATION),
+)  # fmt: skip
 
 CONNECTIONS_MAX_IDLE_MS = setting(
     "connections.max.idle.ms",
@@ -188,15 +169,12 @@ MAX_CONNECTION_CREATION_RATE = setting(
     "enforced.",
 )
 
-QUEUED_MAX_REQUESTS = setting(
-    "queued.max.requests",
-    INT,
-    500,
-    "Requests read but not yet handled; beyond it, the node stops reading from sockets.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
+REQUEST_QUEUE = table(
+    setting("queued.max.requests", INT, 500,
+            "Requests read but not yet handled; beyond it, the node stops reading from sockets.",
+            validator=at_least(1), importance=Importance.HIGH),
     harmless="Requests are not queued between threads; `queued.max.request.bytes` bounds their memory.",
-)
+)  # fmt: skip
 
 QUEUED_MAX_REQUEST_BYTES = setting(
     "queued.max.request.bytes",

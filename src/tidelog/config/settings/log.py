@@ -5,6 +5,7 @@ Where the data lies, how it is cut into segments, how long it stays and when it 
 
 from tidelog.config.kinds import BOOLEAN, INT, LIST, LONG, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
+from tidelog.config.table import table
 from tidelog.config.units import GIB, HOUR_MS, KIB, LONG_MAX, MIB, MINUTE_MS, SECOND_MS
 from tidelog.config.validators import all_of, at_least, entries, one_of
 
@@ -34,16 +35,12 @@ CORDONED_LOG_DIRS = setting(
     scope=Scope.PER_BROKER,
 )
 
-LOG_DIR_FAILURE_TIMEOUT_MS = setting(
-    "log.dir.failure.timeout.ms",
-    LONG,
-    30 * SECOND_MS,
-    "A broker that cannot tell the controller about a failed log directory within this time "
-    "stops, so that its partitions find another leader.",
-    validator=at_least(1),
-    importance=Importance.LOW,
+DIRECTORY_FAILURE = table(
+    setting("log.dir.failure.timeout.ms", LONG, 30 * SECOND_MS,
+            "A broker that cannot tell the controller about a failed log directory within this time stops, so that "
+            "its partitions find another leader.", validator=at_least(1), importance=Importance.LOW),
     harmless="The controller runs in this node and hears of a failed directory at once.",
-)
+)  # fmt: skip
 
 LOG_SEGMENT_BYTES = setting(
     "log.segment.bytes",
@@ -219,26 +216,17 @@ LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS = setting(
     importance=Importance.HIGH,
 )
 
-LOG_FLUSH_START_OFFSET_CHECKPOINT_INTERVAL_MS = setting(
-    "log.flush.start.offset.checkpoint.interval.ms",
-    INT,
-    MINUTE_MS,
-    "How often the log start offset of every partition is written down.",
-    validator=at_least(0),
-    importance=Importance.HIGH,
-    harmless="Start offsets are written with the recovery points, every `log.flush.offset.checkpoint.interval.ms`.",
-)
-
-LOG_INITIAL_TASK_DELAY_MS = setting(
-    "log.initial.task.delay.ms",
-    LONG,
-    30 * SECOND_MS,
-    "How long after the start retention, flushing and checkpoints begin.",
-    validator=at_least(0),
-    importance=Importance.LOW,
-    internal=True,
-    harmless="The first round of each task comes one interval after the start.",
-)
+LOG_TASKS = table(
+    setting("log.flush.start.offset.checkpoint.interval.ms", INT, MINUTE_MS,
+            "How often the log start offset of every partition is written down.",
+            validator=at_least(0), importance=Importance.HIGH,
+            harmless="Start offsets are written with the recovery points, every "
+            "`log.flush.offset.checkpoint.interval.ms`."),
+    setting("log.initial.task.delay.ms", LONG, 30 * SECOND_MS,
+            "How long after the start retention, flushing and checkpoints begin.",
+            validator=at_least(0), importance=Importance.LOW, internal=True,
+            harmless="The first round of each task comes one interval after the start."),
+)  # fmt: skip
 
 LOG_MESSAGE_TIMESTAMP_TYPE = setting(
     "log.message.timestamp.type",
@@ -267,16 +255,12 @@ LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS = setting(
     scope=Scope.CLUSTER_WIDE,
 )
 
-NUM_RECOVERY_THREADS_PER_DATA_DIR = setting(
-    "num.recovery.threads.per.data.dir",
-    INT,
-    2,
-    "How many partitions of one directory are recovered at the same time after an unclean stop.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
-    scope=Scope.CLUSTER_WIDE,
+RECOVERY_THREADS = table(
+    setting("num.recovery.threads.per.data.dir", INT, 2,
+            "How many partitions of one directory are recovered at the same time after an unclean stop.",
+            validator=at_least(1), importance=Importance.HIGH, scope=Scope.CLUSTER_WIDE),
     harmless="Directories are recovered one partition after the other.",
-)
+)  # fmt: skip
 
 LOG_DIR_RESERVED_BYTES = setting(
     "log.dir.reserved.bytes",

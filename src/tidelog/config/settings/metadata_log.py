@@ -5,6 +5,7 @@ The `__cluster_metadata` log, its snapshots and how much of it is kept.
 
 from tidelog.config.kinds import INT, LONG, STRING
 from tidelog.config.setting import Importance, optional, setting
+from tidelog.config.table import table
 from tidelog.config.units import DAY_MS, GIB, HOUR_MS, MIB, MINUTE_MS
 from tidelog.config.validators import at_least
 
@@ -66,16 +67,12 @@ METADATA_MAX_RETENTION_MS = setting(
     importance=Importance.HIGH,
 )
 
-METADATA_MAX_IDLE_INTERVAL_MS = setting(
-    "metadata.max.idle.interval.ms",
-    INT,
-    500,
-    "When nothing else happens, the active controller writes a no-op record this often, so "
-    "that followers see its progress. 0: never.",
-    validator=at_least(0),
-    importance=Importance.LOW,
+NO_OP_RECORDS = table(
+    setting("metadata.max.idle.interval.ms", INT, 500,
+            "When nothing else happens, the active controller writes a no-op record this often, so that followers see "
+            "its progress. 0: never.", validator=at_least(0), importance=Importance.LOW),
     harmless="No-op records keep lagging observers visible, and a node has no observers yet.",
-)
+)  # fmt: skip
 
 INTERNAL_METADATA_LOG_SEGMENT_BYTES = optional(
     "internal.metadata.log.segment.bytes",
@@ -94,12 +91,9 @@ INTERNAL_METADATA_MAX_BATCH_SIZE_IN_BYTES = setting(
     internal=True,
 )
 
-INTERNAL_METADATA_DELETE_DELAY_MILLIS = setting(
-    "internal.metadata.delete.delay.millis",
-    LONG,
-    MINUTE_MS,
-    "How long a deleted metadata file keeps lying under its `.deleted` name. Only for testing.",
-    importance=Importance.LOW,
-    internal=True,
+DELETION_DELAY = table(
+    setting("internal.metadata.delete.delay.millis", LONG, MINUTE_MS,
+            "How long a deleted metadata file keeps lying under its `.deleted` name. Only for testing.",
+            importance=Importance.LOW, internal=True),
     harmless="Files of the metadata log that are no longer needed go after a minute, which is the default.",
-)
+)  # fmt: skip

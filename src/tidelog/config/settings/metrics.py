@@ -7,6 +7,7 @@ from tidelog.config import unserved
 from tidelog.config.endpoints import parse_address
 from tidelog.config.kinds import INT, LIST, LONG, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
+from tidelog.config.table import table
 from tidelog.config.units import MIB, SECOND_MS
 from tidelog.config.validators import Validator, at_least, entries, one_of_ignoring_case
 
@@ -30,73 +31,28 @@ METRICS_LISTENER = optional(
     differs="Kafka has no such setting: its metrics are told over JMX.",
 )
 
-METRICS_NUM_SAMPLES = setting(
-    "metrics.num.samples",
-    INT,
-    2,
-    "Samples kept for a rate.",
-    validator=at_least(1),
+SAMPLES = table(
+    setting("metrics.num.samples", INT, 2, "Samples kept for a rate.", validator=at_least(1)),
+    setting("metrics.sample.window.ms", LONG, 30 * SECOND_MS, "The length of each sample.", validator=at_least(1)),
+    setting("metrics.recording.level", STRING, "INFO",
+            "How much is measured: INFO, DEBUG or TRACE.", validator=one_of_ignoring_case("INFO", "DEBUG", "TRACE")),
     importance=Importance.LOW,
     harmless=unserved.OF_JAVA_METRICS,
-)
+)  # fmt: skip
 
-METRICS_SAMPLE_WINDOW_MS = setting(
-    "metrics.sample.window.ms",
-    LONG,
-    30 * SECOND_MS,
-    "The length of each sample.",
-    validator=at_least(1),
-    importance=Importance.LOW,
-    harmless=unserved.OF_JAVA_METRICS,
-)
-
-METRICS_RECORDING_LEVEL = setting(
-    "metrics.recording.level",
-    STRING,
-    "INFO",
-    "How much is measured: INFO, DEBUG or TRACE.",
-    validator=one_of_ignoring_case("INFO", "DEBUG", "TRACE"),
-    importance=Importance.LOW,
-    harmless=unserved.OF_JAVA_METRICS,
-)
-
-TELEMETRY_MAX_BYTES = setting(
-    "telemetry.max.bytes",
-    INT,
-    MIB,
-    "The largest set of metrics that a client may push at once, after compression.",
-    validator=at_least(1),
-    importance=Importance.LOW,
+TELEMETRY = table(
+    setting("telemetry.max.bytes", INT, MIB,
+            "The largest set of metrics that a client may push at once, after compression.",
+            validator=at_least(1), importance=Importance.LOW),
     harmless=unserved.OF_CLIENT_TELEMETRY,
-)
+)  # fmt: skip
 
-METRIC_REPORTERS = setting(
-    "metric.reporters",
-    LIST,
-    ("org.apache.kafka.common.metrics.JmxReporter",),
-    "Java classes that report metrics.",
-    validator=entries(empty=True),
-    importance=Importance.LOW,
-    scope=Scope.CLUSTER_WIDE,
-    harmless=unserved.OF_JAVA_METRICS,
-)
-
-KAFKA_METRICS_REPORTERS = setting(
-    "kafka.metrics.reporters",
-    LIST,
-    (),
-    "Java classes that report the older metrics.",
-    validator=entries(empty=True),
+REPORTERS = table(
+    setting("metric.reporters", LIST, ("org.apache.kafka.common.metrics.JmxReporter",),
+            "Java classes that report metrics.", validator=entries(empty=True), scope=Scope.CLUSTER_WIDE),
+    setting("kafka.metrics.reporters", LIST, (),
+            "Java classes that report the older metrics.", validator=entries(empty=True)),
+    setting("kafka.metrics.polling.interval.secs", INT, 10, "How often those reporters poll.", validator=at_least(1)),
     importance=Importance.LOW,
     harmless=unserved.OF_JAVA_METRICS,
-)
-
-KAFKA_METRICS_POLLING_INTERVAL_SECS = setting(
-    "kafka.metrics.polling.interval.secs",
-    INT,
-    10,
-    "How often those reporters poll.",
-    validator=at_least(1),
-    importance=Importance.LOW,
-    harmless=unserved.OF_JAVA_METRICS,
-)
+)  # fmt: skip

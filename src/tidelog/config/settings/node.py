@@ -6,6 +6,7 @@ Who this node is, what it does in the cluster, and how it starts and stops.
 from tidelog.config import unserved
 from tidelog.config.kinds import BOOLEAN, INT, LIST, LONG, STRING
 from tidelog.config.setting import Importance, Scope, optional, required, setting
+from tidelog.config.table import table
 from tidelog.config.units import LONG_MAX, MINUTE_MS, SECOND_MS
 from tidelog.config.validators import all_of, at_least
 
@@ -50,31 +51,18 @@ BROKER_SESSION_TIMEOUT_MS = setting(
     "until it returns. At least twice `broker.heartbeat.interval.ms`.",
 )
 
-INITIAL_BROKER_REGISTRATION_TIMEOUT_MS = setting(
-    "initial.broker.registration.timeout.ms",
-    INT,
-    MINUTE_MS,
-    "How long a starting broker tries to register with the controller before it gives up and exits.",
-    harmless="The controller runs in this node, which waits for it.",
-)
-
-CONTROLLED_SHUTDOWN_ENABLE = setting(
-    "controlled.shutdown.enable",
-    BOOLEAN,
-    True,
-    "Hand leaderships to other brokers before stopping, so that clients see no gap.",
-    harmless="A node always stops in order, unless it is killed.",
-)
-
-SERVER_MAX_STARTUP_TIME_MS = setting(
-    "server.max.startup.time.ms",
-    LONG,
-    LONG_MAX,
-    "The longest a start may take before the node gives up.",
-    validator=at_least(0),
-    internal=True,
-    harmless="A start takes as long as the recovery of the logs does, and says how far it is.",
-)
+START_AND_STOP = table(
+    setting("initial.broker.registration.timeout.ms", INT, MINUTE_MS,
+            "How long a starting broker tries to register with the controller before it gives up and exits.",
+            harmless="The controller runs in this node, which waits for it."),
+    setting("controlled.shutdown.enable", BOOLEAN, True,
+            "Hand leaderships to other brokers before stopping, so that clients see no gap.",
+            harmless="A node always stops in order, unless it is killed."),
+    setting("server.max.startup.time.ms", LONG, LONG_MAX,
+            "The longest a start may take before the node gives up.",
+            validator=at_least(0), internal=True,
+            harmless="A start takes as long as the recovery of the logs does, and says how far it is."),
+)  # fmt: skip
 
 DELETE_TOPIC_ENABLE = setting(
     "delete.topic.enable",
@@ -100,32 +88,19 @@ DEFAULT_REPLICATION_FACTOR = setting(
     "default.replication.factor", INT, 1, "Replicas of a topic whose creator did not say how many."
 )
 
-UNSTABLE_API_VERSIONS_ENABLE = setting(
-    "unstable.api.versions.enable",
-    BOOLEAN,
-    False,
-    "Offer API versions that are still being designed. Only for testing.",
+UNSTABLE_VERSIONS = table(
+    setting("unstable.api.versions.enable", BOOLEAN, False,
+            "Offer API versions that are still being designed. Only for testing."),
+    setting("unstable.feature.versions.enable", BOOLEAN, False,
+            "Offer feature levels that are still being designed. Only for testing."),
     importance=Importance.HIGH,
     internal=True,
     harmless="There are no unstable versions here to be turned on.",
-)
+)  # fmt: skip
 
-UNSTABLE_FEATURE_VERSIONS_ENABLE = setting(
-    "unstable.feature.versions.enable",
-    BOOLEAN,
-    False,
-    "Offer feature levels that are still being designed. Only for testing.",
-    importance=Importance.HIGH,
-    internal=True,
-    harmless="There are no unstable versions here to be turned on.",
-)
-
-CONFIG_PROVIDERS = setting(
-    "config.providers",
-    LIST,
-    (),
-    "Names of the providers that fill in `${provider:path:key}` placeholders.",
-    importance=Importance.LOW,
-    scope=Scope.CLUSTER_WIDE,
+PROVIDERS = table(
+    setting("config.providers", LIST, (),
+            "Names of the providers that fill in `${provider:path:key}` placeholders.",
+            importance=Importance.LOW, scope=Scope.CLUSTER_WIDE),
     refused=unserved.NO_CONFIG_PROVIDERS,
-)
+)  # fmt: skip

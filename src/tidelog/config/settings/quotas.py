@@ -6,110 +6,47 @@ The windows over which rates are measured, and rates that are set on a running c
 from tidelog.config import unserved
 from tidelog.config.kinds import CLASS, INT, LONG
 from tidelog.config.setting import Importance, Scope, optional, setting
+from tidelog.config.table import table
 from tidelog.config.units import LONG_MAX
 from tidelog.config.validators import at_least
 
-QUOTA_WINDOW_NUM = setting(
-    "quota.window.num",
-    INT,
-    11,
-    "Samples kept for client quotas.",
+QUOTA_WINDOWS = table(
+    setting("quota.window.num", INT, 11, "Samples kept for client quotas."),
+    setting("quota.window.size.seconds", INT, 1, "The length of each sample."),
+    setting("controller.quota.window.num", INT, 11, "Samples kept for the quota of topic creations and deletions."),
+    setting("controller.quota.window.size.seconds", INT, 1, "The length of each sample."),
     validator=at_least(1),
     importance=Importance.LOW,
     refused=unserved.NO_QUOTAS,
 )
 
-QUOTA_WINDOW_SIZE_SECONDS = setting(
-    "quota.window.size.seconds",
-    INT,
-    1,
-    "The length of each sample.",
-    validator=at_least(1),
-    importance=Importance.LOW,
-    refused=unserved.NO_QUOTAS,
-)
-
-CONTROLLER_QUOTA_WINDOW_NUM = setting(
-    "controller.quota.window.num",
-    INT,
-    11,
-    "Samples kept for the quota of topic creations and deletions.",
-    validator=at_least(1),
-    importance=Importance.LOW,
-    refused=unserved.NO_QUOTAS,
-)
-
-CONTROLLER_QUOTA_WINDOW_SIZE_SECONDS = setting(
-    "controller.quota.window.size.seconds",
-    INT,
-    1,
-    "The length of each sample.",
-    validator=at_least(1),
-    importance=Importance.LOW,
-    refused=unserved.NO_QUOTAS,
-)
-
-REPLICATION_QUOTA_WINDOW_NUM = setting(
-    "replication.quota.window.num",
-    INT,
-    11,
-    "Samples kept for throttled replication.",
-    validator=at_least(1),
+REPLICATION_WINDOWS = table(
+    setting("replication.quota.window.num", INT, 11, "Samples kept for throttled replication.", validator=at_least(1)),
+    setting("replication.quota.window.size.seconds", INT, 1, "The length of each sample.", validator=at_least(1)),
     importance=Importance.LOW,
     harmless=unserved.OF_REPLICATION,
 )
 
-REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = setting(
-    "replication.quota.window.size.seconds",
-    INT,
-    1,
-    "The length of each sample.",
-    validator=at_least(1),
-    importance=Importance.LOW,
-    harmless=unserved.OF_REPLICATION,
-)
-
-ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_NUM = setting(
-    "alter.log.dirs.replication.quota.window.num",
-    INT,
-    11,
-    "Samples kept for moves between log directories.",
-    validator=at_least(1),
+MOVE_WINDOWS = table(
+    setting("alter.log.dirs.replication.quota.window.num", INT, 11,
+            "Samples kept for moves between log directories.", validator=at_least(1)),
+    setting("alter.log.dirs.replication.quota.window.size.seconds", INT, 1,
+            "The length of each sample.", validator=at_least(1)),
     importance=Importance.LOW,
     harmless="A move between directories is paced evenly, without windows.",
-)
+)  # fmt: skip
 
-ALTER_LOG_DIRS_REPLICATION_QUOTA_WINDOW_SIZE_SECONDS = setting(
-    "alter.log.dirs.replication.quota.window.size.seconds",
-    INT,
-    1,
-    "The length of each sample.",
-    validator=at_least(1),
-    importance=Importance.LOW,
-    harmless="A move between directories is paced evenly, without windows.",
-)
-
-LEADER_REPLICATION_THROTTLED_RATE = setting(
-    "leader.replication.throttled.rate",
-    LONG,
-    LONG_MAX,
-    "The most bytes a second that this broker sends for the replicas throttled on the leader's side.",
-    validator=at_least(0),
+REPLICATION_RATES = table(
+    setting("leader.replication.throttled.rate", LONG, LONG_MAX,
+            "The most bytes a second that this broker sends for the replicas throttled on the leader's side.",
+            validator=at_least(0)),
+    setting("follower.replication.throttled.rate", LONG, LONG_MAX,
+            "The most bytes a second that this broker fetches for the replicas throttled on the follower's side.",
+            validator=at_least(0)),
     scope=Scope.CLUSTER_WIDE,
     dynamic_only=True,
     harmless=unserved.OF_REPLICATION,
-)
-
-FOLLOWER_REPLICATION_THROTTLED_RATE = setting(
-    "follower.replication.throttled.rate",
-    LONG,
-    LONG_MAX,
-    "The most bytes a second that this broker fetches for the replicas throttled on the follower's side.",
-    validator=at_least(0),
-    scope=Scope.CLUSTER_WIDE,
-    dynamic_only=True,
-    harmless=unserved.OF_REPLICATION,
-)
+)  # fmt: skip
 
 REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND = setting(
     "replica.alter.log.dirs.io.max.bytes.per.second",
@@ -121,10 +58,7 @@ REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND = setting(
     dynamic_only=True,
 )
 
-CLIENT_QUOTA_CALLBACK_CLASS = optional(
-    "client.quota.callback.class",
-    CLASS,
-    "A Java class that decides quotas.",
-    importance=Importance.LOW,
+CALLBACK = table(
+    optional("client.quota.callback.class", CLASS, "A Java class that decides quotas.", importance=Importance.LOW),
     refused=unserved.NO_QUOTAS,
 )

@@ -5,6 +5,7 @@ Limits of single requests, and of what waits in a purgatory.
 
 from tidelog.config.kinds import INT, STRING
 from tidelog.config.setting import Importance, Scope, setting
+from tidelog.config.table import table
 from tidelog.config.units import KIB, MIB
 from tidelog.config.validators import at_least, between, either, one_of
 
@@ -43,37 +44,17 @@ MAX_REQUEST_PARTITION_SIZE_LIMIT = setting(
     validator=at_least(1),
 )
 
-FETCH_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
-    "fetch.purgatory.purge.interval.requests",
-    INT,
-    1000,
-    "Sweep completed fetches from the purgatory after this many.",
+PURGATORIES = table(
+    setting("fetch.purgatory.purge.interval.requests", INT, 1000,
+            "Sweep completed fetches from the purgatory after this many."),
+    setting("producer.purgatory.purge.interval.requests", INT, 1000,
+            "Sweep completed produce requests from the purgatory after this many."),
+    setting("delete.records.purgatory.purge.interval.requests", INT, 1,
+            "Sweep completed DeleteRecords requests from the purgatory after this many."),
+    setting("share.fetch.purgatory.purge.interval.requests", INT, 1000,
+            "Sweep completed share fetches from the purgatory after this many."),
     harmless="A completed request leaves its purgatory at once, so there is nothing to sweep.",
-)
-
-PRODUCER_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
-    "producer.purgatory.purge.interval.requests",
-    INT,
-    1000,
-    "Sweep completed produce requests from the purgatory after this many.",
-    harmless="A completed request leaves its purgatory at once, so there is nothing to sweep.",
-)
-
-DELETE_RECORDS_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
-    "delete.records.purgatory.purge.interval.requests",
-    INT,
-    1,
-    "Sweep completed DeleteRecords requests from the purgatory after this many.",
-    harmless="A completed request leaves its purgatory at once, so there is nothing to sweep.",
-)
-
-SHARE_FETCH_PURGATORY_PURGE_INTERVAL_REQUESTS = setting(
-    "share.fetch.purgatory.purge.interval.requests",
-    INT,
-    1000,
-    "Sweep completed share fetches from the purgatory after this many.",
-    harmless="A completed request leaves its purgatory at once, so there is nothing to sweep.",
-)
+)  # fmt: skip
 
 COMPRESSION_TYPE = setting(
     "compression.type",

@@ -6,29 +6,20 @@ Logging in with a password, with SCRAM or with a delegation token.
 from tidelog.config import unserved
 from tidelog.config.kinds import CLASS, INT, LIST, LONG, PASSWORD, STRING
 from tidelog.config.setting import Scope, optional, setting
+from tidelog.config.table import table
 from tidelog.config.units import KIB
 from tidelog.config.validators import entries
 
-SASL_ENABLED_MECHANISMS = setting(
-    "sasl.enabled.mechanisms",
-    LIST,
-    ("GSSAPI",),
-    "The mechanisms that clients may log in with.",
-    validator=entries(empty=True),
+MECHANISMS = table(
+    setting("sasl.enabled.mechanisms", LIST, ("GSSAPI",),
+            "The mechanisms that clients may log in with.", validator=entries(empty=True)),
+    setting("sasl.mechanism.inter.broker.protocol", STRING, "GSSAPI",
+            "The mechanism by which brokers log in to each other. Must be among `sasl.enabled.mechanisms` of that "
+            "listener."),
     scope=Scope.PER_BROKER,
     per_listener=True,
     refused=unserved.NO_SASL,
-)
-
-SASL_MECHANISM_INTER_BROKER_PROTOCOL = setting(
-    "sasl.mechanism.inter.broker.protocol",
-    STRING,
-    "GSSAPI",
-    "The mechanism by which brokers log in to each other. Must be among `sasl.enabled.mechanisms` of that listener.",
-    scope=Scope.PER_BROKER,
-    per_listener=True,
-    refused=unserved.NO_SASL,
-)
+)  # fmt: skip
 
 SASL_JAAS_CONFIG = optional(
     "sasl.jaas.config",
@@ -39,13 +30,11 @@ SASL_JAAS_CONFIG = optional(
     refused=unserved.NO_SASL,
 )
 
-SASL_SERVER_MAX_RECEIVE_SIZE = setting(
-    "sasl.server.max.receive.size",
-    INT,
-    512 * KIB,
-    "The largest message that a client may send while it logs in.",
+RECEIVE_SIZE = table(
+    setting("sasl.server.max.receive.size", INT, 512 * KIB,
+            "The largest message that a client may send while it logs in."),
     refused=unserved.NO_SASL,
-)
+)  # fmt: skip
 
 CONNECTIONS_MAX_REAUTH_MS = setting(
     "connections.max.reauth.ms",
@@ -64,11 +53,8 @@ SASL_SERVER_CALLBACK_HANDLER_CLASS = optional(
     refused=unserved.NO_SASL,
 )
 
-SASL_CLIENT_CALLBACK_HANDLER_CLASS = optional(
-    "sasl.client.callback.handler.class",
-    CLASS,
-    "A Java class that supplies credentials.",
-    per_listener=True,
+CLIENT_CALLBACK = table(
+    optional("sasl.client.callback.handler.class", CLASS, "A Java class that supplies credentials.", per_listener=True),
     refused=unserved.NO_SASL,
 )
 

@@ -6,78 +6,37 @@ Who may do what, and tokens that stand in for a login.
 from tidelog.config import forms, unserved
 from tidelog.config.kinds import BOOLEAN, CLASS, LONG, PASSWORD, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
+from tidelog.config.table import table
 from tidelog.config.units import DAY_MS, HOUR_MS
 from tidelog.config.validators import at_least
 
-AUTHORIZER_CLASS_NAME = setting(
-    "authorizer.class.name",
-    STRING,
-    "",
-    "The authorizer. Empty: everybody may do everything.",
-    importance=Importance.LOW,
+AUTHORIZER = table(
+    setting("authorizer.class.name", STRING, "",
+            "The authorizer. Empty: everybody may do everything.", importance=Importance.LOW),
+    setting("principal.builder.class", CLASS, forms.DEFAULT_PRINCIPAL_BUILDER,
+            "How a connection becomes a principal.", scope=Scope.PER_BROKER, per_listener=True),
     refused=unserved.NO_AUTHORIZER,
-)
+)  # fmt: skip
 
-PRINCIPAL_BUILDER_CLASS = setting(
-    "principal.builder.class",
-    CLASS,
-    forms.DEFAULT_PRINCIPAL_BUILDER,
-    "How a connection becomes a principal.",
-    scope=Scope.PER_BROKER,
-    per_listener=True,
-    refused=unserved.NO_AUTHORIZER,
-)
-
-CREATE_TOPIC_POLICY_CLASS_NAME = optional(
-    "create.topic.policy.class.name",
-    CLASS,
-    "A Java class that may refuse new topics.",
+POLICIES = table(
+    optional("create.topic.policy.class.name", CLASS, "A Java class that may refuse new topics."),
+    optional("alter.config.policy.class.name", CLASS, "A Java class that may refuse changes of configuration."),
     importance=Importance.LOW,
     refused=unserved.NO_JAVA_POLICY,
 )
 
-ALTER_CONFIG_POLICY_CLASS_NAME = optional(
-    "alter.config.policy.class.name",
-    CLASS,
-    "A Java class that may refuse changes of configuration.",
-    importance=Importance.LOW,
-    refused=unserved.NO_JAVA_POLICY,
-)
-
-DELEGATION_TOKEN_SECRET_KEY = optional(
-    "delegation.token.secret.key",
-    PASSWORD,
-    "The secret from which delegation tokens are derived; the same on every node. Not set: no delegation tokens.",
+DELEGATION_TOKENS = table(
+    optional("delegation.token.secret.key", PASSWORD,
+             "The secret from which delegation tokens are derived; the same on every node. Not set: no delegation "
+             "tokens."),
+    setting("delegation.token.max.lifetime.ms", LONG, 7 * DAY_MS,
+            "A token cannot be renewed beyond this age.", validator=at_least(1)),
+    setting("delegation.token.expiry.time.ms", LONG, DAY_MS,
+            "A token ends after this time unless it is renewed.", validator=at_least(1)),
+    setting("delegation.token.expiry.check.interval.ms", LONG, HOUR_MS,
+            "How often to look for tokens that have ended.", validator=at_least(1), importance=Importance.LOW),
     refused=unserved.NO_TOKENS,
-)
-
-DELEGATION_TOKEN_MAX_LIFETIME_MS = setting(
-    "delegation.token.max.lifetime.ms",
-    LONG,
-    7 * DAY_MS,
-    "A token cannot be renewed beyond this age.",
-    validator=at_least(1),
-    refused=unserved.NO_TOKENS,
-)
-
-DELEGATION_TOKEN_EXPIRY_TIME_MS = setting(
-    "delegation.token.expiry.time.ms",
-    LONG,
-    DAY_MS,
-    "A token ends after this time unless it is renewed.",
-    validator=at_least(1),
-    refused=unserved.NO_TOKENS,
-)
-
-DELEGATION_TOKEN_EXPIRY_CHECK_INTERVAL_MS = setting(
-    "delegation.token.expiry.check.interval.ms",
-    LONG,
-    HOUR_MS,
-    "How often to look for tokens that have ended.",
-    validator=at_least(1),
-    importance=Importance.LOW,
-    refused=unserved.NO_TOKENS,
-)
+)  # fmt: skip
 
 SUPER_USERS = setting(
     "super.users",
@@ -90,12 +49,10 @@ SUPER_USERS = setting(
     refused=unserved.NO_AUTHORIZER,
 )
 
-ALLOW_EVERYONE_IF_NO_ACL_FOUND = setting(
-    "allow.everyone.if.no.acl.found",
-    BOOLEAN,
-    False,
-    "Whether a resource without any ACL is open to everybody (true) or closed to all but super users (false).",
-    differs="Apache's authorizer reads it as a custom property, whose value DescribeConfigs hides because "
-    "nobody knows its type; here it is a setting like any other.",
+ACLS = table(
+    setting("allow.everyone.if.no.acl.found", BOOLEAN, False,
+            "Whether a resource without any ACL is open to everybody (true) or closed to all but super users (false).",
+            differs="Apache's authorizer reads it as a custom property, whose value DescribeConfigs hides because "
+    "nobody knows its type; here it is a setting like any other."),
     harmless=unserved.OF_THE_AUTHORIZER,
-)
+)  # fmt: skip

@@ -6,18 +6,16 @@ Share groups (KIP-932), their coordinator and its state topic.
 from tidelog.config import forms, unserved
 from tidelog.config.kinds import INT, LIST, SHORT, STRING
 from tidelog.config.setting import Importance, Scope, setting
+from tidelog.config.table import table
 from tidelog.config.units import HOUR_MS, KIB, MIB, MINUTE_MS, SECOND_MS
 from tidelog.config.validators import at_least, between, one_of
 
-GROUP_SHARE_ASSIGNORS = setting(
-    "group.share.assignors",
-    LIST,
-    ("simple",),
-    "The assignor of share groups, exactly one.",
-    validator=forms.SHARE_ASSIGNORS,
-    differs="`simple` is the only one known; a Java class cannot be loaded.",
+ASSIGNORS = table(
+    setting("group.share.assignors", LIST, ("simple",),
+            "The assignor of share groups, exactly one.",
+            validator=forms.SHARE_ASSIGNORS, differs="`simple` is the only one known; a Java class cannot be loaded."),
     harmless=unserved.OF_SHARE_GROUPS,
-)
+)  # fmt: skip
 
 GROUP_SHARE_SESSION_TIMEOUT_MS = setting(
     "group.share.session.timeout.ms",
@@ -200,152 +198,54 @@ GROUP_SHARE_MAX_PARTITION_MAX_RECORD_LOCKS = setting(
     harmless=unserved.OF_SHARE_GROUPS,
 )
 
-GROUP_SHARE_INITIALIZE_RETRY_INTERVAL_MS = setting(
-    "group.share.initialize.retry.interval.ms",
-    INT,
-    30 * SECOND_MS,
-    "The pause before the state of a new share partition is set up again after a failure.",
-    validator=at_least(1),
-    importance=Importance.LOW,
+SHARE_STATE = table(
+    setting("group.share.initialize.retry.interval.ms", INT, 30 * SECOND_MS,
+            "The pause before the state of a new share partition is set up again after a failure.",
+            validator=at_least(1), importance=Importance.LOW),
+    setting("group.share.persister.class.name", STRING, "org.apache.kafka.server.share.persister.DefaultStatePersister",
+            "Where share state is kept.",
+            validator=one_of("org.apache.kafka.server.share.persister.DefaultStatePersister")),
     internal=True,
     harmless=unserved.OF_SHARE_GROUPS,
-)
+)  # fmt: skip
 
-GROUP_SHARE_PERSISTER_CLASS_NAME = setting(
-    "group.share.persister.class.name",
-    STRING,
-    "org.apache.kafka.server.share.persister.DefaultStatePersister",
-    "Where share state is kept.",
-    validator=one_of("org.apache.kafka.server.share.persister.DefaultStatePersister"),
-    internal=True,
+STATE_TOPIC = table(
+    setting("share.coordinator.state.topic.num.partitions", INT, 50,
+            "Partitions of `__share_group_state`. Must not change once the topic exists.",
+            validator=at_least(1), importance=Importance.HIGH),
+    setting("share.coordinator.state.topic.replication.factor", SHORT, 3,
+            "Replicas of `__share_group_state`.", validator=at_least(1), importance=Importance.HIGH),
+    setting("share.coordinator.state.topic.min.isr", SHORT, 2,
+            "`min.insync.replicas` of `__share_group_state`.", validator=at_least(1), importance=Importance.HIGH),
+    setting("share.coordinator.state.topic.segment.bytes", INT, 100 * MIB,
+            "The segment size of `__share_group_state`.", validator=at_least(1), importance=Importance.HIGH),
+    setting("share.coordinator.state.topic.compression.codec", INT, 0,
+            "The codec in which share state is written: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+            validator=forms.CODEC_ID, importance=Importance.HIGH),
+    setting("share.coordinator.state.topic.prune.interval.ms", INT, 5 * MINUTE_MS,
+            "How often records that no share partition needs any more are deleted.",
+            validator=at_least(1), importance=Importance.LOW, internal=True),
     harmless=unserved.OF_SHARE_GROUPS,
-)
+)  # fmt: skip
 
-SHARE_COORDINATOR_STATE_TOPIC_NUM_PARTITIONS = setting(
-    "share.coordinator.state.topic.num.partitions",
-    INT,
-    50,
-    "Partitions of `__share_group_state`. Must not change once the topic exists.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
+SHARE_COORDINATOR = table(
+    setting("share.coordinator.snapshot.update.records.per.snapshot", INT, 500,
+            "Update records between two snapshots of a share partition.", validator=between(0, 500)),
+    setting("share.coordinator.cold.partition.snapshot.interval.ms", INT, 5 * MINUTE_MS,
+            "How often a quiet share partition gets a snapshot.",
+            validator=at_least(1), importance=Importance.LOW, internal=True),
+    setting("share.coordinator.write.timeout.ms", INT, 5 * SECOND_MS,
+            "How long a write of share state may wait for its replicas.",
+            validator=at_least(1), importance=Importance.HIGH),
+    setting("share.coordinator.load.buffer.size", INT, 5 * MIB,
+            "The bytes read at a time while a share coordinator loads its partition.",
+            validator=at_least(1), importance=Importance.HIGH),
+    setting("share.coordinator.append.linger.ms", INT, -1,
+            "How long the share coordinator gathers records before it writes them as one batch. -1: decided from the "
+            "load.", validator=at_least(-1)),
+    setting("share.coordinator.cached.buffer.max.bytes", INT, MIB + 12,
+            "The largest write buffer that the share coordinator keeps for the next batch.",
+            validator=at_least(512 * KIB), scope=Scope.CLUSTER_WIDE),
+    setting("share.coordinator.threads", INT, 1, "Threads that run the share coordinator.", validator=at_least(1)),
     harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR = setting(
-    "share.coordinator.state.topic.replication.factor",
-    SHORT,
-    3,
-    "Replicas of `__share_group_state`.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR = setting(
-    "share.coordinator.state.topic.min.isr",
-    SHORT,
-    2,
-    "`min.insync.replicas` of `__share_group_state`.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_STATE_TOPIC_SEGMENT_BYTES = setting(
-    "share.coordinator.state.topic.segment.bytes",
-    INT,
-    100 * MIB,
-    "The segment size of `__share_group_state`.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_STATE_TOPIC_COMPRESSION_CODEC = setting(
-    "share.coordinator.state.topic.compression.codec",
-    INT,
-    0,
-    "The codec in which share state is written: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
-    validator=forms.CODEC_ID,
-    importance=Importance.HIGH,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_STATE_TOPIC_PRUNE_INTERVAL_MS = setting(
-    "share.coordinator.state.topic.prune.interval.ms",
-    INT,
-    5 * MINUTE_MS,
-    "How often records that no share partition needs any more are deleted.",
-    validator=at_least(1),
-    importance=Importance.LOW,
-    internal=True,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT = setting(
-    "share.coordinator.snapshot.update.records.per.snapshot",
-    INT,
-    500,
-    "Update records between two snapshots of a share partition.",
-    validator=between(0, 500),
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_COLD_PARTITION_SNAPSHOT_INTERVAL_MS = setting(
-    "share.coordinator.cold.partition.snapshot.interval.ms",
-    INT,
-    5 * MINUTE_MS,
-    "How often a quiet share partition gets a snapshot.",
-    validator=at_least(1),
-    importance=Importance.LOW,
-    internal=True,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_WRITE_TIMEOUT_MS = setting(
-    "share.coordinator.write.timeout.ms",
-    INT,
-    5 * SECOND_MS,
-    "How long a write of share state may wait for its replicas.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_LOAD_BUFFER_SIZE = setting(
-    "share.coordinator.load.buffer.size",
-    INT,
-    5 * MIB,
-    "The bytes read at a time while a share coordinator loads its partition.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_APPEND_LINGER_MS = setting(
-    "share.coordinator.append.linger.ms",
-    INT,
-    -1,
-    "How long the share coordinator gathers records before it writes them as one batch. -1: decided from the load.",
-    validator=at_least(-1),
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_CACHED_BUFFER_MAX_BYTES = setting(
-    "share.coordinator.cached.buffer.max.bytes",
-    INT,
-    MIB + 12,
-    "The largest write buffer that the share coordinator keeps for the next batch.",
-    validator=at_least(512 * KIB),
-    scope=Scope.CLUSTER_WIDE,
-    harmless=unserved.OF_SHARE_GROUPS,
-)
-
-SHARE_COORDINATOR_THREADS = setting(
-    "share.coordinator.threads",
-    INT,
-    1,
-    "Threads that run the share coordinator.",
-    validator=at_least(1),
-    harmless=unserved.OF_SHARE_GROUPS,
-)
+)  # fmt: skip

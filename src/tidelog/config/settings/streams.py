@@ -7,6 +7,7 @@ loads.
 from tidelog.config import unserved
 from tidelog.config.kinds import INT
 from tidelog.config.setting import Scope, setting
+from tidelog.config.table import table
 from tidelog.config.units import INT_MAX, MINUTE_MS, SECOND_MS
 from tidelog.config.validators import at_least
 
@@ -19,23 +20,13 @@ GROUP_STREAMS_SESSION_TIMEOUT_MS = setting(
     harmless=unserved.OF_STREAMS_GROUPS,
 )
 
-GROUP_STREAMS_MIN_SESSION_TIMEOUT_MS = setting(
-    "group.streams.min.session.timeout.ms",
-    INT,
-    45 * SECOND_MS,
-    "The lowest session timeout that a group may be configured with.",
-    validator=at_least(1),
+SESSION_LIMITS = table(
+    setting("group.streams.min.session.timeout.ms", INT, 45 * SECOND_MS,
+            "The lowest session timeout that a group may be configured with.", validator=at_least(1)),
+    setting("group.streams.max.session.timeout.ms", INT, MINUTE_MS,
+            "The highest session timeout that a group may be configured with.", validator=at_least(1)),
     harmless=unserved.OF_STREAMS_GROUPS,
-)
-
-GROUP_STREAMS_MAX_SESSION_TIMEOUT_MS = setting(
-    "group.streams.max.session.timeout.ms",
-    INT,
-    MINUTE_MS,
-    "The highest session timeout that a group may be configured with.",
-    validator=at_least(1),
-    harmless=unserved.OF_STREAMS_GROUPS,
-)
+)  # fmt: skip
 
 GROUP_STREAMS_HEARTBEAT_INTERVAL_MS = setting(
     "group.streams.heartbeat.interval.ms",
@@ -46,23 +37,13 @@ GROUP_STREAMS_HEARTBEAT_INTERVAL_MS = setting(
     harmless=unserved.OF_STREAMS_GROUPS,
 )
 
-GROUP_STREAMS_MIN_HEARTBEAT_INTERVAL_MS = setting(
-    "group.streams.min.heartbeat.interval.ms",
-    INT,
-    5 * SECOND_MS,
-    "The lowest heartbeat interval that a group may be configured with.",
-    validator=at_least(1),
+HEARTBEAT_LIMITS = table(
+    setting("group.streams.min.heartbeat.interval.ms", INT, 5 * SECOND_MS,
+            "The lowest heartbeat interval that a group may be configured with.", validator=at_least(1)),
+    setting("group.streams.max.heartbeat.interval.ms", INT, 15 * SECOND_MS,
+            "The highest heartbeat interval that a group may be configured with.", validator=at_least(1)),
     harmless=unserved.OF_STREAMS_GROUPS,
-)
-
-GROUP_STREAMS_MAX_HEARTBEAT_INTERVAL_MS = setting(
-    "group.streams.max.heartbeat.interval.ms",
-    INT,
-    15 * SECOND_MS,
-    "The highest heartbeat interval that a group may be configured with.",
-    validator=at_least(1),
-    harmless=unserved.OF_STREAMS_GROUPS,
-)
+)  # fmt: skip
 
 GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS = setting(
     "group.streams.assignment.interval.ms",
@@ -74,23 +55,13 @@ GROUP_STREAMS_ASSIGNMENT_INTERVAL_MS = setting(
     harmless=unserved.OF_STREAMS_GROUPS,
 )
 
-GROUP_STREAMS_MIN_ASSIGNMENT_INTERVAL_MS = setting(
-    "group.streams.min.assignment.interval.ms",
-    INT,
-    0,
-    "The lowest assignment interval that a group may be configured with.",
-    validator=at_least(0),
+ASSIGNMENT_LIMITS = table(
+    setting("group.streams.min.assignment.interval.ms", INT, 0,
+            "The lowest assignment interval that a group may be configured with.", validator=at_least(0)),
+    setting("group.streams.max.assignment.interval.ms", INT, 15 * SECOND_MS,
+            "The highest assignment interval that a group may be configured with.", validator=at_least(0)),
     harmless=unserved.OF_STREAMS_GROUPS,
-)
-
-GROUP_STREAMS_MAX_ASSIGNMENT_INTERVAL_MS = setting(
-    "group.streams.max.assignment.interval.ms",
-    INT,
-    15 * SECOND_MS,
-    "The highest assignment interval that a group may be configured with.",
-    validator=at_least(0),
-    harmless=unserved.OF_STREAMS_GROUPS,
-)
+)  # fmt: skip
 
 GROUP_STREAMS_INITIAL_REBALANCE_DELAY_MS = setting(
     "group.streams.initial.rebalance.delay.ms",
@@ -101,12 +72,8 @@ GROUP_STREAMS_INITIAL_REBALANCE_DELAY_MS = setting(
     harmless=unserved.OF_STREAMS_GROUPS,
 )
 
-GROUP_STREAMS_MAX_SIZE = setting(
-    "group.streams.max.size",
-    INT,
-    INT_MAX,
-    "Members of a streams group.",
-    validator=at_least(1),
+SIZE_LIMIT = table(
+    setting("group.streams.max.size", INT, INT_MAX, "Members of a streams group.", validator=at_least(1)),
     harmless=unserved.OF_STREAMS_GROUPS,
 )
 
@@ -119,11 +86,8 @@ GROUP_STREAMS_NUM_STANDBY_REPLICAS = setting(
     harmless=unserved.OF_STREAMS_GROUPS,
 )
 
-GROUP_STREAMS_MAX_STANDBY_REPLICAS = setting(
-    "group.streams.max.standby.replicas",
-    INT,
-    2,
-    "The most standby copies that a group may be configured with.",
-    validator=at_least(0),
+STANDBY_LIMIT = table(
+    setting("group.streams.max.standby.replicas", INT, 2,
+            "The most standby copies that a group may be configured with.", validator=at_least(0)),
     harmless=unserved.OF_STREAMS_GROUPS,
-)
+)  # fmt: skip

@@ -6,6 +6,7 @@ Certificates, trust and protocol versions. Every one of them can be set for one 
 from tidelog.config import unserved
 from tidelog.config.kinds import BOOLEAN, CLASS, LIST, PASSWORD, STRING
 from tidelog.config.setting import Importance, Scope, optional, setting
+from tidelog.config.table import table
 from tidelog.config.validators import entries, one_of
 
 SSL_KEYSTORE_LOCATION = optional(
@@ -100,144 +101,38 @@ SSL_TRUSTSTORE_CERTIFICATES = optional(
     refused=unserved.NO_TLS,
 )
 
-SSL_CLIENT_AUTH = setting(
-    "ssl.client.auth",
-    STRING,
-    "none",
-    "Whether a client must show a certificate (`required`), may (`requested`), or is not asked (`none`).",
-    validator=one_of("required", "requested", "none"),
-    scope=Scope.PER_BROKER,
+HANDSHAKE = table(
+    setting("ssl.client.auth", STRING, "none",
+            "Whether a client must show a certificate (`required`), may (`requested`), or is not asked (`none`).",
+            validator=one_of("required", "requested", "none"), scope=Scope.PER_BROKER),
+    setting("ssl.enabled.protocols", LIST, ("TLSv1.2", "TLSv1.3"),
+            "The TLS versions that are accepted.", validator=entries(empty=True), scope=Scope.PER_BROKER),
+    setting("ssl.protocol", STRING, "TLSv1.3", "The newest TLS version to use.", scope=Scope.PER_BROKER),
+    setting("ssl.cipher.suites", LIST, (),
+            "The cipher suites that are accepted. Empty: the library's own choice.",
+            validator=entries(empty=True), scope=Scope.PER_BROKER),
+    setting("ssl.endpoint.identification.algorithm", STRING, "https",
+            "How a server's name is checked when this node connects: `https`, or empty for not at all.",
+            importance=Importance.LOW, scope=Scope.PER_BROKER),
+    setting("ssl.principal.mapping.rules", STRING, "DEFAULT",
+            "Rules that turn a certificate's distinguished name into a principal's name.", importance=Importance.LOW),
+    setting("ssl.allow.dn.changes", BOOLEAN, False,
+            "A keystore replaced at run time may carry another distinguished name.", importance=Importance.LOW),
+    setting("ssl.allow.san.changes", BOOLEAN, False,
+            "A keystore replaced at run time may carry other alternative names.", importance=Importance.LOW),
     per_listener=True,
     refused=unserved.NO_TLS,
-)
+)  # fmt: skip
 
-SSL_ENABLED_PROTOCOLS = setting(
-    "ssl.enabled.protocols",
-    LIST,
-    ("TLSv1.2", "TLSv1.3"),
-    "The TLS versions that are accepted.",
-    validator=entries(empty=True),
-    scope=Scope.PER_BROKER,
+JAVA_CLASSES = table(
+    optional("ssl.provider", STRING, "The Java security provider.", scope=Scope.PER_BROKER),
+    setting("ssl.keymanager.algorithm", STRING, "SunX509", "The Java key manager.", scope=Scope.PER_BROKER),
+    setting("ssl.trustmanager.algorithm", STRING, "PKIX", "The Java trust manager.", scope=Scope.PER_BROKER),
+    optional("ssl.secure.random.implementation", STRING,
+             "The Java source of randomness.", importance=Importance.LOW, scope=Scope.PER_BROKER),
+    optional("ssl.engine.factory.class", CLASS,
+             "A Java class that builds TLS engines.", importance=Importance.LOW, scope=Scope.PER_BROKER),
+    optional("security.providers", STRING, "Java classes that add security providers.", importance=Importance.LOW),
     per_listener=True,
     refused=unserved.NO_TLS,
-)
-
-SSL_PROTOCOL = setting(
-    "ssl.protocol",
-    STRING,
-    "TLSv1.3",
-    "The newest TLS version to use.",
-    scope=Scope.PER_BROKER,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SSL_CIPHER_SUITES = setting(
-    "ssl.cipher.suites",
-    LIST,
-    (),
-    "The cipher suites that are accepted. Empty: the library's own choice.",
-    validator=entries(empty=True),
-    scope=Scope.PER_BROKER,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SSL_ENDPOINT_IDENTIFICATION_ALGORITHM = setting(
-    "ssl.endpoint.identification.algorithm",
-    STRING,
-    "https",
-    "How a server's name is checked when this node connects: `https`, or empty for not at all.",
-    importance=Importance.LOW,
-    scope=Scope.PER_BROKER,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SSL_PRINCIPAL_MAPPING_RULES = setting(
-    "ssl.principal.mapping.rules",
-    STRING,
-    "DEFAULT",
-    "Rules that turn a certificate's distinguished name into a principal's name.",
-    importance=Importance.LOW,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SSL_ALLOW_DN_CHANGES = setting(
-    "ssl.allow.dn.changes",
-    BOOLEAN,
-    False,
-    "A keystore replaced at run time may carry another distinguished name.",
-    importance=Importance.LOW,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SSL_ALLOW_SAN_CHANGES = setting(
-    "ssl.allow.san.changes",
-    BOOLEAN,
-    False,
-    "A keystore replaced at run time may carry other alternative names.",
-    importance=Importance.LOW,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SSL_PROVIDER = optional(
-    "ssl.provider",
-    STRING,
-    "The Java security provider.",
-    scope=Scope.PER_BROKER,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SSL_KEYMANAGER_ALGORITHM = setting(
-    "ssl.keymanager.algorithm",
-    STRING,
-    "SunX509",
-    "The Java key manager.",
-    scope=Scope.PER_BROKER,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SSL_TRUSTMANAGER_ALGORITHM = setting(
-    "ssl.trustmanager.algorithm",
-    STRING,
-    "PKIX",
-    "The Java trust manager.",
-    scope=Scope.PER_BROKER,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SSL_SECURE_RANDOM_IMPLEMENTATION = optional(
-    "ssl.secure.random.implementation",
-    STRING,
-    "The Java source of randomness.",
-    importance=Importance.LOW,
-    scope=Scope.PER_BROKER,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SSL_ENGINE_FACTORY_CLASS = optional(
-    "ssl.engine.factory.class",
-    CLASS,
-    "A Java class that builds TLS engines.",
-    importance=Importance.LOW,
-    scope=Scope.PER_BROKER,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
-
-SECURITY_PROVIDERS = optional(
-    "security.providers",
-    STRING,
-    "Java classes that add security providers.",
-    importance=Importance.LOW,
-    per_listener=True,
-    refused=unserved.NO_TLS,
-)
+)  # fmt: skip

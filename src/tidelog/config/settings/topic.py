@@ -7,6 +7,7 @@ from tidelog.config import forms, unserved
 from tidelog.config.kinds import BOOLEAN, DOUBLE, INT, LIST, LONG, STRING
 from tidelog.config.setting import Scope, Synonym, optional, setting
 from tidelog.config.settings import cleaner, log, replication, requests, tiered
+from tidelog.config.table import table
 from tidelog.config.units import DAY_MS, GIB, HOUR_MS, KIB, LONG_MAX, MIB, MINUTE_MS
 from tidelog.config.validators import all_of, at_least, between, either, one_of
 
@@ -60,15 +61,12 @@ INDEX_INTERVAL_BYTES = setting(
     synonyms=(Synonym(log.LOG_INDEX_INTERVAL_BYTES),),
 )
 
-PREALLOCATE = setting(
-    "preallocate",
-    BOOLEAN,
-    False,
-    "Reserve a segment's full size when it is created.",
-    scope=Scope.TOPIC,
-    synonyms=(Synonym(log.LOG_PREALLOCATE),),
+PREALLOCATION = table(
+    setting("preallocate", BOOLEAN, False,
+            "Reserve a segment's full size when it is created.",
+            scope=Scope.TOPIC, synonyms=(Synonym(log.LOG_PREALLOCATE),)),
     harmless="A hint to file systems that do badly with growing files; segments grow as they are written.",
-)
+)  # fmt: skip
 
 FILE_DELETE_DELAY_MS = setting(
     "file.delete.delay.ms",
@@ -273,25 +271,16 @@ UNCLEAN_LEADER_ELECTION_ENABLE = setting(
     synonyms=(Synonym(replication.UNCLEAN_LEADER_ELECTION_ENABLE),),
 )
 
-LEADER_REPLICATION_THROTTLED_REPLICAS = setting(
-    "leader.replication.throttled.replicas",
-    LIST,
-    (),
-    "Replicas throttled on the leader's side, as `partition:broker`, or `*` for all.",
-    validator=forms.THROTTLED_REPLICAS,
+THROTTLED_REPLICAS = table(
+    setting("leader.replication.throttled.replicas", LIST, (),
+            "Replicas throttled on the leader's side, as `partition:broker`, or `*` for all.",
+            validator=forms.THROTTLED_REPLICAS),
+    setting("follower.replication.throttled.replicas", LIST, (),
+            "Replicas throttled on the follower's side, as `partition:broker`, or `*` for all.",
+            validator=forms.THROTTLED_REPLICAS),
     scope=Scope.TOPIC,
     harmless=unserved.OF_REPLICATION,
-)
-
-FOLLOWER_REPLICATION_THROTTLED_REPLICAS = setting(
-    "follower.replication.throttled.replicas",
-    LIST,
-    (),
-    "Replicas throttled on the follower's side, as `partition:broker`, or `*` for all.",
-    validator=forms.THROTTLED_REPLICAS,
-    scope=Scope.TOPIC,
-    harmless=unserved.OF_REPLICATION,
-)
+)  # fmt: skip
 
 REMOTE_STORAGE_ENABLE = setting(
     "remote.storage.enable",
@@ -303,46 +292,20 @@ REMOTE_STORAGE_ENABLE = setting(
     refused=unserved.NO_TIERED_STORAGE,
 )
 
-LOCAL_RETENTION_MS = setting(
-    "local.retention.ms",
-    LONG,
-    -2,
-    "How long segments stay on local disk once they are in the store. -2: as long as `retention.ms` says.",
-    validator=at_least(-2),
-    scope=Scope.TOPIC,
-    synonyms=(Synonym(tiered.LOG_LOCAL_RETENTION_MS),),
-    harmless=unserved.OF_TIERED_STORAGE,
-)
-
-LOCAL_RETENTION_BYTES = setting(
-    "local.retention.bytes",
-    LONG,
-    -2,
-    "How many bytes of a partition stay on local disk once they are in the store. -2: as "
-    "many as `retention.bytes` says.",
-    validator=at_least(-2),
-    scope=Scope.TOPIC,
-    synonyms=(Synonym(tiered.LOG_LOCAL_RETENTION_BYTES),),
-    harmless=unserved.OF_TIERED_STORAGE,
-)
-
-REMOTE_LOG_COPY_DISABLE = setting(
-    "remote.log.copy.disable",
-    BOOLEAN,
-    False,
-    "Copy nothing more to the store, but keep serving what is there.",
+LOCAL_RETENTION = table(
+    setting("local.retention.ms", LONG, -2,
+            "How long segments stay on local disk once they are in the store. -2: as long as `retention.ms` says.",
+            validator=at_least(-2), synonyms=(Synonym(tiered.LOG_LOCAL_RETENTION_MS),)),
+    setting("local.retention.bytes", LONG, -2,
+            "How many bytes of a partition stay on local disk once they are in the store. -2: as many as "
+            "`retention.bytes` says.", validator=at_least(-2), synonyms=(Synonym(tiered.LOG_LOCAL_RETENTION_BYTES),)),
+    setting("remote.log.copy.disable", BOOLEAN, False,
+            "Copy nothing more to the store, but keep serving what is there."),
+    setting("remote.log.delete.on.disable", BOOLEAN, False,
+            "When `remote.storage.enable` is turned off, delete what is in the store."),
     scope=Scope.TOPIC,
     harmless=unserved.OF_TIERED_STORAGE,
-)
-
-REMOTE_LOG_DELETE_ON_DISABLE = setting(
-    "remote.log.delete.on.disable",
-    BOOLEAN,
-    False,
-    "When `remote.storage.enable` is turned off, delete what is in the store.",
-    scope=Scope.TOPIC,
-    harmless=unserved.OF_TIERED_STORAGE,
-)
+)  # fmt: skip
 
 INTERNAL_SEGMENT_BYTES = optional(
     "internal.segment.bytes",

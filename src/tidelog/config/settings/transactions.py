@@ -6,6 +6,7 @@ The transaction coordinator, its log, and idempotent producers.
 from tidelog.config import unserved
 from tidelog.config.kinds import BOOLEAN, INT, SHORT
 from tidelog.config.setting import Importance, Scope, setting
+from tidelog.config.table import table
 from tidelog.config.units import DAY_MS, HOUR_MS, MIB, MINUTE_MS, SECOND_MS
 from tidelog.config.validators import at_least
 
@@ -64,15 +65,12 @@ TRANSACTION_STATE_LOG_SEGMENT_BYTES = setting(
     importance=Importance.HIGH,
 )
 
-TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE = setting(
-    "transaction.state.log.load.buffer.size",
-    INT,
-    5 * MIB,
-    "The bytes read at a time while a coordinator loads its partition.",
-    validator=at_least(1),
-    importance=Importance.HIGH,
+LOADING = table(
+    setting("transaction.state.log.load.buffer.size", INT, 5 * MIB,
+            "The bytes read at a time while a coordinator loads its partition.",
+            validator=at_least(1), importance=Importance.HIGH),
     harmless=unserved.OF_A_BUFFER,
-)
+)  # fmt: skip
 
 TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS = setting(
     "transaction.abort.timed.out.transaction.cleanup.interval.ms",
