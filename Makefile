@@ -32,18 +32,18 @@ $(VENV)/.locked: requirements/dev.txt
 	@$(STEP) "installing what development needs, of requirements/dev.txt" $(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
-$(STAMP): $(VENV)/.locked pyproject.toml setup.py $(COMPILED)
-	@$(STEP) "compiling and installing Tidelog" $(PIP) --no-build-isolation --no-deps -e .
+$(STAMP): $(VENV)/.locked pyproject.toml pipelines/pyproject.toml setup.py $(COMPILED)
+	@$(STEP) "compiling and installing Tidelog" $(PIP) --no-build-isolation --no-deps -e . -e ./pipelines
 	@$(BIN)/tidelog version
 	@touch $@
 
 # Not compiled to .pyc: of the thousands of files that are installed, the demo imports few. Modules that were compiled
 # for an environment that is gone would be run instead of their sources.
-$(VENV)/.demo: requirements/demo.txt pyproject.toml
+$(VENV)/.demo: requirements/demo.txt pyproject.toml pipelines/pyproject.toml
 	$(MAKE_VENV)
 	@find src -name '*.so' -delete
 	@$(STEP) "installing Spark and what else the demo needs, 700 MB" $(PIP) --no-compile --require-hashes -r requirements/demo.txt
-	@TIDELOG_PURE=1 $(STEP) "installing Tidelog (interpreted; make install compiles it)" $(PIP) --no-build-isolation --no-deps -e .
+	@TIDELOG_PURE=1 $(STEP) "installing Tidelog (interpreted; make install compiles it)" $(PIP) --no-build-isolation --no-deps -e . -e ./pipelines
 	@touch $@
 
 lint: $(STAMP)
@@ -91,7 +91,7 @@ demo-log: $(SHOWABLE)  ## the broker alone, with traffic and a live table, until
 tour: $(STAMP)  ## what lies below the broker, in two seconds
 	$(BIN)/python -m examples.tour
 
-wheel: $(STAMP)  ## wheels for x86-64 and ARM, into dist/
+wheel: $(STAMP)  ## wheels for x86-64 and ARM and of the pipelines, into dist/
 	$(BIN)/python tools/wheels.py
 
 docs: $(STAMP)  ## write the generated reference pages
@@ -101,7 +101,7 @@ lock: $(STAMP)  ## choose versions anew (requirements/*.txt)
 	$(BIN)/python tools/lock.py
 
 clean:  ## remove what was built, .venv included
-	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist src/*.egg-info pipelines/build pipelines/src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src -name '*.so' -delete
 	rm -f src/tidelog/_compiled.json
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,5 @@
-"""Build the wheels that are published: Linux on x86-64 and on ARM, from one machine, with one command.
+"""Build the wheels that are published, from one machine, with one command: Tidelog for Linux on x86-64 and on ARM, and
+the pipelines, which are plain Python and run everywhere.
 
 zig (a PyPI package) is a C compiler for any target and for any glibc, so both wheels are manylinux ones wherever they
 are built. CPython's headers are the same on both machines; `_sysconfigdata` is not, hence the two variables that
@@ -35,23 +36,32 @@ def environment(machine: str) -> dict[str, str]:
     }
 
 
-def build(machine: str) -> None:
+def build_tidelog(machine: str) -> None:
     platform = f"manylinux_{GLIBC.replace('.', '_')}_{machine}"
-    # Built from a copy: an in-place build would leave .so files of another machine beside the sources.
-    source = ROOT / "build" / f"wheel-{machine}"
-    shutil.rmtree(source, ignore_errors=True)
+    source = copy_of(ROOT, f"wheel-{machine}")
+    build(source, f"--config-settings=--build-option=--plat-name={platform}", environment=environment(machine))
+
+
+def build_pipelines() -> None:
+    build(copy_of(ROOT / "pipelines", "wheel-pipelines"))
+
+
+def copy_of(distribution: Path, name: str) -> Path:
+    """Copy what a distribution is built from into `build/` and return that directory. A build in place would leave what
+    it makes, .so files of another machine among it, beside the sources."""
+    copy = ROOT / "build" / name
+    shutil.rmtree(copy, ignore_errors=True)
     leave_out = shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")
-    shutil.copytree(ROOT / "src", source / "src", ignore=leave_out)
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    command += [
-        f"--config-settings=--build-option=--plat-name={platform}",
-        "-w",
-        str(ROOT / "dist"),
-        str(source),
-    ]
-    subprocess.run(command, check=True, env=environment(machine))
+    shutil.copytree(distribution / "src", copy / "src", ignore=leave_out)
+    for each in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        if (distribution / each).exists():
+            shutil.copy(distribution / each, copy)
+    return copy
+
+
+def build(source: Path, *options: str, environment: dict[str, str] | None = None) -> None:
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", *options]
+    subprocess.run([*command, "-w", str(ROOT / "dist"), str(source)], check=True, env=environment)
 
 
 def main() -> int:
@@ -59,11 +69,14 @@ def main() -> int:
     lock = str(ROOT / "requirements/wheel.txt")
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--require-hashes", "-r", lock], check=True)
     with Progress(console=console) as progress:
-        task = progress.add_task("wheels", total=len(MACHINES))
+        task = progress.add_task("wheels", total=len(MACHINES) + 1)
         for machine in MACHINES:
             progress.update(task, description=f"compiling for {machine}")
-            build(machine)
+            build_tidelog(machine)
             progress.advance(task)
+        progress.update(task, description="packing the pipelines")
+        build_pipelines()
+        progress.advance(task)
     for wheel in sorted((ROOT / "dist").glob("*.whl")):
         console.print(f"[green]{wheel.relative_to(ROOT)}[/] {wheel.stat().st_size:,} bytes")
     return 0

@@ -10,14 +10,16 @@ import ast
 from collections.abc import Iterator, Set
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
 
 ImportGraph = dict[str, frozenset[str]]
 
 
-def import_graph(package: str, source: Path = SOURCE) -> ImportGraph:
+def import_graph(package: str, source: Path | None = None) -> ImportGraph:
     """Return the imports of each module of `package` (a dotted name), the package's `__init__` included, as far as they
-    stay inside the package."""
+    stay inside the package. `source` is the directory of the package; without it, the one that this repository has
+    it in."""
+    source = source or ROOT / ("pipelines/src" if package.startswith("tidelog_pipelines") else "src")
     paths = {_module_name(path, source): path for path in source.joinpath(*package.split(".")).rglob("*.py")}
     return {name: frozenset(_imports(path, name, paths.keys())) - {name} for name, path in sorted(paths.items())}
 

@@ -1,5 +1,7 @@
 """`tidelog demo traffic`: the shoppers of `tidelog_pipelines.traffic` into a cluster, and the truth about them into a
 file when they are gone.
+
+The shoppers are in a distribution of their own: a broker carries no shop. Without it the command says what to install.
 """
 
 import argparse
@@ -8,8 +10,9 @@ import os
 import signal
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tidelog.cli.arguments.parsers import count
 from tidelog.cli.cluster.connecting import add_client_command, connected
@@ -23,6 +26,11 @@ if TYPE_CHECKING:
 
     Actions = argparse._SubParsersAction[argparse.ArgumentParser]
 
+MISSING: Final = """\
+the shoppers are in a distribution of their own, tidelog-pipelines, which is not installed
+install it in a clone of Tidelog with: pip install ./pipelines
+or from a directory with the wheels of a release: pip install --find-links DIRECTORY tidelog-pipelines\
+"""
 DESCRIPTION = """\
 Shoppers, from a seed: they look at products, fill carts and buy, some are robots, and some of what they send is late,
 repeated or malformed. Topics product_viewed, add_to_cart and purchase_completed, keyed by user_id, values in JSON; they
@@ -78,6 +86,8 @@ def positive(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
+    if find_spec("tidelog_pipelines") is None:
+        raise CommandFailed(MISSING)
     from tidelog_pipelines.traffic.truth import Truth
 
     plan = _plan(options)
