@@ -75,7 +75,8 @@ def our_command() -> list[str]:
 
 
 def apache_command(scratch: Path) -> list[str]:
-    """ApacheMissing where there is no Java, no compiler for it, or no way to get the jars."""
+    """Return the command that runs Apache's cleaner; raise ApacheMissing where there is no Java, no compiler for it, or
+    no way to get the jars."""
     jars = fetch_jars()
     try:
         compiler = ["javac", "-d", str(scratch), "-cp", f"{jars}/*", str(JAVA_SOURCE)]

@@ -160,7 +160,7 @@ def kafka_python(case: Case, encoded: bytes) -> Peer:
 
 
 def numbers_alone(encoded: bytes) -> Callable[[], object]:
-    """The numbers of 1,000 fetch partitions, unpacked and thrown away."""
+    """Return a function that unpacks the numbers of 1,000 fetch partitions and throws them away."""
     rows = Struct(">iiqiqix")
     part = encoded[: 1000 * rows.size]
 
@@ -172,7 +172,7 @@ def numbers_alone(encoded: bytes) -> Callable[[], object]:
 
 
 def run(case: Case) -> int:
-    """How many bars were missed."""
+    """Run a case; return how many bars were missed."""
     encoded = encode(case.message, case.version)
     assert decode_exact(type(case.message), encoded, case.version) == case.message
     peers = {OURS: ours(case, encoded), KIO: kio(case, encoded), KAFKA_PYTHON: kafka_python(case, encoded)}

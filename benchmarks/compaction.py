@@ -72,7 +72,7 @@ def started(stack: ExitStack, scratch: Path) -> Cleaners:
 
 
 def median_seconds(taken: list[Pass]) -> tuple[float, float, float]:
-    """CPU of the process, CPU of the thread, wall."""
+    """Return the median CPU time of the process, CPU time of the thread, and wall time."""
     columns = ([one.cpu_ns for one in taken], [one.thread_cpu_ns for one in taken], [one.wall_ns for one in taken])
     cpu, thread, wall = (statistics.median(column) / 1e9 for column in columns)
     return cpu, thread, wall
@@ -100,7 +100,7 @@ def report(title: str, log: WrittenLog, taken: dict[str, list[Pass]]) -> bool:
 
 
 def check_outcomes(taken: dict[str, list[Pass]]) -> None:
-    """A cleaner that keeps something else has done something else."""
+    """Check that the cleaners keep the same: one that keeps something else has done something else."""
     outcomes = {(one.records_read, one.records_kept) for each in taken.values() for one in each}
     assert len(outcomes) == 1, f"records read and kept differ: {outcomes}"
     ((read, kept),) = outcomes
@@ -130,7 +130,7 @@ def compare(rows: int, codec: CompressionType) -> bool:
 
 
 def main() -> int:
-    """How many tables missed a bar."""
+    """Run the comparison; return how many tables missed a bar."""
     rows = QUICK_ROWS if asked_for("--quick") else ROWS
     met = [compare(rows, CompressionType.NONE), compare(rows // 10, CompressionType.LZ4)]
     return met.count(False)

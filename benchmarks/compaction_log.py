@@ -80,8 +80,8 @@ def _write_segment(
 
 
 def linked_copy(log: WrittenLog, directory: Path) -> WrittenLog:
-    """A cleaner replaces segments, so each pass gets a log of its own. Segments are only read and renamed, which is why
-    links will do; indexes are mapped and may be resized."""
+    """Copy the log by links, because a cleaner replaces segments and each pass needs a log of its own. Segments are
+    only read and renamed, which is why links will do; indexes are mapped and may be resized."""
     directory.mkdir()
     for path in log.directory.iterdir():
         if path.suffix == LOG_SUFFIX:

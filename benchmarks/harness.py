@@ -15,7 +15,8 @@ console = Console()
 
 
 def asked_for(flag: str) -> bool:
-    """Flags are for whoever knows them: `--quick` makes some benchmarks smaller, `--full` some larger."""
+    """Return whether a flag was given. Flags are for whoever knows them: `--quick` makes some benchmarks smaller,
+    `--full` some larger."""
     return flag in sys.argv
 
 
@@ -24,24 +25,24 @@ def verdict(met: bool) -> str:
 
 
 @dataclass(slots=True)
-class Bar:
+class HeldBar:
     what: str
     measured: str
     wanted: str
     met: bool
 
 
-_bars: list[Bar] = []
+_bars: list[HeldBar] = []
 
 
 def hold(what: str, measured: str, wanted: str, met: bool) -> bool:
-    """Note how a figure stands to its bar, for the table at the end; whether it is met."""
-    _bars.append(Bar(what, measured, wanted, met))
+    """Note how a figure stands to its bar, for the table at the end; return whether it is met."""
+    _bars.append(HeldBar(what, measured, wanted, met))
     return met
 
 
 def show_bars() -> None:
-    """Every bar of this run in one table."""
+    """Print every bar of this run in one table."""
     table = Table(title="Bars", title_justify="left", title_style="bold")
     for column in ("", "measured", "bar", ""):
         table.add_column(column, justify="right" if column else "left")
@@ -64,9 +65,9 @@ def measure(
     rounds: int = 7,
     before: Callable[[], object] = lambda: None,
 ) -> list[Result]:
-    """Each contender does `operations` operations a call; the result is nanoseconds of CPU an operation. A call that
-    is over in less than 20 ms is repeated within the round until it is not. `before` runs before each call, and is not
-    counted."""
+    """Measure the CPU of contenders by turns. Each does `operations` operations a call; the result is nanoseconds an
+    operation. A call that is over in less than 20 ms is repeated within the round until it is not. `before` runs before
+    each call, and is not counted."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     repeats = {name: _repeats(work, before) for name, work in contenders.items()}
     gc.collect()
@@ -92,13 +93,13 @@ def _cpu_ns(work: Callable[[], object], before: Callable[[], object]) -> int:
 
 
 def _repeats(work: Callable[[], object], before: Callable[[], object]) -> int:
-    """How often to call within a round. The first call is thrown away: it compiles and caches."""
+    """Return how often to call within a round. The first call is thrown away: it compiles and caches."""
     _cpu_ns(work, before)
     return max(1, 20_000_000 // max(1, _cpu_ns(work, before)))
 
 
 def show(title: str, unit: str, results: list[Result], *, ours: str, bar: dict[str, float] | None = None) -> bool:
-    """Print one table. `bar` is by how much `ours` has to beat each peer; True when every bar is met."""
+    """Print one table; return whether every bar is met. `bar` is by how much `ours` has to beat each peer."""
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("")
     table.add_column(f"CPU ns / {unit}", justify="right")
@@ -122,7 +123,7 @@ def show(title: str, unit: str, results: list[Result], *, ours: str, bar: dict[s
 
 
 def show_cost(title: str, unit: str, results: list[Result], *, ours: Sequence[str], base: str, bar: float) -> bool:
-    """The other way round: what each costs in terms of `base`, and no more than `bar` times that for ours."""
+    """Print a table of what each costs in terms of `base`; return whether ours cost no more than `bar` times that."""
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in ("", f"CPU ns / {unit}", f"of {base}", "bar", "spread"):
         table.add_column(column, justify="right" if column else "left")

@@ -43,14 +43,14 @@ GB = 10**9
 
 
 def sizes() -> tuple[int, int]:
-    """Bytes of the log and of a segment."""
+    """Return the bytes of the log and of a segment."""
     if asked_for("--full"):
         return 10 * GB, 1 << 30
     return (GB // 4, 1 << 26) if asked_for("--quick") else (2 * GB, 1 << 28)
 
 
 def has_room(log_bytes: int) -> bool:
-    """The log has to fit the page cache, and the disk, with something to spare."""
+    """Return whether the log fits the page cache, and the disk, with something to spare."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     available = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
     free = shutil.disk_usage(tempfile.gettempdir()).free
@@ -58,7 +58,7 @@ def has_room(log_bytes: int) -> bool:
 
 
 def chunk() -> bytearray:
-    """Batches one behind the other, each to be given its offset."""
+    """Return batches one behind the other, each to be given its offset."""
     chance = random.Random(7)
     builder = BatchBuilder()
     for i in range(RECORDS):
@@ -79,7 +79,7 @@ def filled_log(log_bytes: int, segment_bytes: int) -> Iterator[Log]:
 
 
 def fill(log: Log, log_bytes: int) -> None:
-    """As a follower does, whose batches are placed already."""
+    """Append to the log as a follower does, whose batches have their offsets already."""
     data = chunk()
     view, batch_bytes = memoryview(data), len(data) // CHUNK_BATCHES
     while log.size_bytes < log_bytes:
@@ -98,7 +98,7 @@ def warm(log: Log) -> None:
 
 
 def main() -> int:
-    """How many bars were missed."""
+    """Run the benchmark; return how many bars were missed."""
     log_bytes, segment_bytes = sizes()
     if not has_room(log_bytes):
         console.print(f"[bold red]RANDOM READS WERE NOT MEASURED: no room for a log of {log_bytes / GB:g} GB")

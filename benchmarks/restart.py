@@ -37,7 +37,7 @@ def started(directory: Path, config: TopicConfig) -> Logs:
 
 
 def write_one(directory: Path, config: TopicConfig) -> int:
-    """The log end offset."""
+    """Write one log; return its log end offset."""
     logs = started(directory, config)
     log = logs.create(TopicPartition("t", 0), Uuid(bytes(range(16))), NOW_MS)
     assert isinstance(log, Log), log

@@ -150,7 +150,7 @@ def decompressor(codec: CompressionType) -> Callable[[memoryview, bytearray], ob
 
 
 def main() -> int:
-    """How many tables missed a bar."""
+    """Run the comparison; return how many tables missed a bar."""
     console.print(f"kernels are {mode()}\n")
     codecs = (CompressionType.NONE, CompressionType.LZ4, CompressionType.ZSTD)
     return sum(not compare(codec, turn) for codec in codecs for turn in (TURN, 1))

@@ -17,7 +17,7 @@ WORDS = b"tide log high water mark epoch offset record batch voter fenced purgat
 
 @dataclass(slots=True)
 class Received:
-    """Batches one behind the other."""
+    """A receive buffer with batches one behind the other."""
 
     buffer: bytearray
     spans: list[tuple[int, int]]
@@ -28,7 +28,7 @@ class Received:
         return memoryview(self.buffer)
 
     def receive(self) -> None:
-        """Once more, into the same buffer: an append leaves offsets in it."""
+        """Fill the same buffer once more: an append leaves offsets in it."""
         self.buffer[:] = self.sent
 
     def turns(self, size: int) -> list[list[tuple[int, int]]]:
@@ -36,13 +36,13 @@ class Received:
 
 
 def value(row: int) -> bytes:
-    """1,000 bytes of text that compresses about as well as JSON does."""
+    """Return 1,000 bytes of text that compresses about as well as JSON does."""
     words = [b"%s=%d" % (WORDS[(row * 7 + at * at) % len(WORDS)], row * 31 + at * 17) for at in range(100)]
     return b",".join(words)[:1000]
 
 
 def received(codec: CompressionType, producer_id: int = -1) -> Received:
-    """With a producer id, the batches of one idempotent producer in sequence."""
+    """Return a receive buffer; with a producer id, the batches of one idempotent producer in sequence."""
     buffer, spans, row = bytearray(), [], 0
     for _ in range(BATCHES):
         batch, row = _batch(codec, producer_id, row)
@@ -52,7 +52,7 @@ def received(codec: CompressionType, producer_id: int = -1) -> Received:
 
 
 def _batch(codec: CompressionType, producer_id: int, first_row: int) -> tuple[bytes, int]:
-    """And the next row."""
+    """Return a batch that begins with a row, and the row after it."""
     row = first_row
     options = BatchOptions(codec)
     if producer_id >= 0:
@@ -66,7 +66,8 @@ def _batch(codec: CompressionType, producer_id: int, first_row: int) -> tuple[by
 
 
 def _with_usual_frame(batch: bytes) -> bytes:
-    """The lz4 frame of Java's producer and librdkafka: ours has checksums of its blocks, which cost a reader."""
+    """Return a batch in the lz4 frame of Java's producer and librdkafka: ours has checksums of its blocks, which cost a
+    reader."""
     block = bytes(cramjam.lz4.compress_block(cramjam.lz4.decompress(batch[61:]), store_size=False))
     checked = batch[21:61] + USUAL_HEAD + len(block).to_bytes(4, "little") + block + bytes(4)
     head = batch[:8] + (len(checked) + 9).to_bytes(4, "big") + batch[12:17]

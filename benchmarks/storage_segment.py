@@ -46,7 +46,7 @@ def batch_of(records: int, record_bytes: int) -> bytearray:
 
 
 def fill(segment: Segment, batch: bytearray, records: int, total_bytes: int) -> int:
-    """Append copies of the batch, 64 a write; returns the next offset."""
+    """Append copies of the batch, 64 a write; return the next offset."""
     offset = 0
     while segment.size_bytes + 64 * len(batch) <= total_bytes:
         pieces, batches = [], []
@@ -67,8 +67,8 @@ def scan_gb_a_second(descriptors: Descriptors, path: str) -> float:
 
 
 def read_us(descriptors: Descriptors, path: str, end_offset: int) -> tuple[float, float]:
-    """Microseconds a read, and those of the bare system calls it can not do without: two into the index, two into the
-    log. The second tells how busy the machine is."""
+    """Return microseconds a read, and those of the bare system calls it can not do without: two into the index, two
+    into the log. The second tells how busy the machine is."""
     segment = Segment.open(descriptors, path, 0)
     chance = random.Random(11)
     offsets = [chance.randrange(end_offset) for _ in range(READS)]

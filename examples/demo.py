@@ -65,7 +65,7 @@ class Demo:
         return self._conclude(job)
 
     def _show(self, traffic: Child, job: Child) -> None:
-        """Until the traffic has ended and everything is counted, or something has failed."""
+        """Show the results until the traffic has ended and everything is counted, or something has failed."""
         live = Live(console=self._console, auto_refresh=False) if self._console.is_terminal else nullcontext()
         with live as shown:
             while job.code is None and not traffic.has_failed:
@@ -79,7 +79,7 @@ class Demo:
                     return
 
     def _is_stuck(self, snapshot: Snapshot) -> bool:
-        """No answer has changed for long: what is not counted by now is missing."""
+        """Return whether no answer has changed for long: what is not counted by now is missing."""
         moved = (snapshot.found, snapshot.lag)
         if moved != self._moved:
             self._moved, self._moved_at = moved, time.monotonic()
@@ -91,9 +91,9 @@ class Demo:
             self._line_due = time.monotonic() + LINE_EVERY_S
 
     def _conclude(self, job: Child) -> int:
-        """The job is ended first: what it would still have changed has to be seen."""
+        """End the job, and then compare its results with the truth: what it would still have changed has to be seen."""
         job.stop()
-        snapshot = self._watch.last_look()
+        snapshot = self._watch.final_snapshot()
         checks = self._verdict(snapshot)
         if not self._console.is_terminal:
             self._console.print(draw(snapshot, self._bootstrap, "ended", version_line()))
@@ -131,8 +131,8 @@ def _traffic(broker: testing.Broker, directory: Path, options: argparse.Namespac
 
 
 def _job(broker: testing.Broker, directory: Path, options: argparse.Namespace) -> Child:
-    places = ["--checkpoint", str(directory / "checkpoint"), "--archive", str(directory / "archive")]
-    arguments = [options.job, "--bootstrap-server", broker.bootstrap_servers, *places]
+    directories = ["--checkpoint", str(directory / "checkpoint"), "--archive", str(directory / "archive")]
+    arguments = [options.job, "--bootstrap-server", broker.bootstrap_servers, *directories]
     arguments.append("--producer-times")  # the truth goes by the times of the plan
     return Child(
         "job", arguments, directory, {**quick_java(), **(quick_workers(directory) if options.job == JOB else {})}
@@ -160,7 +160,7 @@ def main() -> int:
 
 
 def _seconds(options: argparse.Namespace, unattended_s: float) -> float | None:
-    """Where nobody looks, nobody would end it."""
+    """Return how long the demo runs. Where nobody looks, it has an end, because nobody would end it."""
     return unattended_s if options.seconds is None and not sys.stdout.isatty() else options.seconds
 
 

@@ -37,7 +37,7 @@ def run(console: Console, seconds: float | None) -> int:
 
 
 def _show(console: Console, view: View, traffic: Traffic, seconds: float | None) -> None:
-    """A table that stays in place; where the output is a file, only the last one."""
+    """Show a table that stays where it is; where the output is a file, only the last one."""
     end = float("inf") if seconds is None else time.monotonic() + seconds
     drawn = view.draw()
     with Live(console=console, auto_refresh=False) if console.is_terminal else nullcontext() as live:

@@ -44,7 +44,7 @@ STREAMS = (
 
 @dataclass(slots=True)
 class Counts:
-    """Written by the stream's own threads, read by the one that draws."""
+    """The figures of one stream, written by its own threads and read by the one that draws."""
 
     produced: int = 0
     acknowledged: int = 0
@@ -59,7 +59,7 @@ Work = Callable[[Client, Stream, Counts], None]
 
 
 class Traffic:
-    """From `start` to `finish`; a thread that fails is told by `failure`."""
+    """The streams of the demo, which run from `start` to `finish`; a thread that fails is told by `failure`."""
 
     def __init__(self, bootstrap: str, streams: tuple[Stream, ...] = STREAMS) -> None:
         self._bootstrap = bootstrap
@@ -79,7 +79,7 @@ class Traffic:
             thread.start()
 
     def finish(self) -> bool:
-        """Stops producing, reads what is left; whether every acknowledged record came back."""
+        """Stop producing and read what is left; return whether every acknowledged record came back."""
         self._is_producing = False
         _join(self._producers)
         deadline = time.monotonic() + DRAIN_S_MAX
@@ -150,6 +150,6 @@ def _note(latencies: list[float], since_ns: int) -> None:
 
 
 def _body(size: int) -> bytes:
-    """Text that compresses as an event does: much structure, some news."""
+    """Return text that compresses as an event does: much structure, some news."""
     events = "".join(f'{{"event": {n * 7919 % 10_007}, "page": "/item/{n * 31 % 997}"}}' for n in range(size // 20 + 1))
     return events.encode()[:size]

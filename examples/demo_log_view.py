@@ -20,7 +20,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class View:
-    """Rates are those since the last call of `draw`; the percentiles too."""
+    """The table of the streams. Rates and percentiles are those since the last call of `draw`."""
 
     def __init__(self, broker: Broker, traffic: Traffic, version: str) -> None:
         self._broker = broker
@@ -72,7 +72,7 @@ class View:
 
 
 def _new_table() -> Table:
-    """Narrow enough for a terminal of 80 columns. Latencies are p50 and p99."""
+    """Return a table that is narrow enough for a terminal of 80 columns. Latencies are p50 and p99."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("\ntopic", no_wrap=True)
     names = ("in/s", "out/s", "MB/s", "ack ms\np50 p99", "end to end\np50 p99", "records", "lag", "on disk")
@@ -96,12 +96,13 @@ def _percentiles(latencies: Sequence[float]) -> str:
 
 
 def _shown_ms(latency_ms: float) -> str:
-    """In five places: the table has 80 columns, and a busy machine must not cost it the names of the topics."""
+    """Return a latency in five characters: the table has 80 columns, and a busy machine must not cost it the names of
+    the topics."""
     return f"{latency_ms:.1f}" if latency_ms < 100 else f"{latency_ms:.0f}"
 
 
 def size_of(directory: Path, pattern: str = "*") -> int:
-    """Allocated bytes, as `du` counts them: segments and indexes are made larger than they are filled."""
+    """Return the allocated bytes, as `du` counts them: segments and indexes are made larger than they are filled."""
     total = 0
     for path in directory.glob(f"{pattern}/**/*"):
         try:

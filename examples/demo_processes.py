@@ -23,12 +23,13 @@ QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
 
 
 class Child:
-    """`with` it: ended at the end, if it has not by itself. Ctrl-C is not for it: we decide who ends when."""
+    """A child process, ended with its `with` block if it has not ended by itself. Ctrl-C is not for it: we decide who
+    ends when."""
 
     def __init__(
         self, name: str, arguments: Sequence[str], directory: Path, environment: Mapping[str, str] | None = None
     ) -> None:
-        """`environment` is added to ours."""
+        """Start the process; `environment` is added to ours."""
         self.name = name
         self._environment = environment or {}
         self._log_path = directory / f"{name}.log"
@@ -57,7 +58,7 @@ class Child:
 
     @property
     def code(self) -> int | None:
-        """None while it runs."""
+        """The exit code; None while the process runs."""
         assert self._process is not None
         return self._process.poll()
 
@@ -66,7 +67,7 @@ class Child:
         return self.code not in (None, 0)
 
     def stop(self) -> None:
-        """In order, and if that takes too long, at once, with all that it started."""
+        """Stop the process in order, and if that takes too long, at once, with all that it started."""
         assert self._process is not None
         if self.code is not None:
             return
@@ -78,27 +79,29 @@ class Child:
             self._process.wait()
 
     def last_words(self) -> str:
-        """From where it began to complain, if that can be told; Spark's plans, pages of them, come behind that."""
+        """Return the end of the log from where the process began to complain, if that can be told; Spark's plans, pages
+        of them, come behind that."""
         lines = self._log_path.read_text(errors="replace").splitlines()
         begins = [n for n, line in enumerate(lines) if line.startswith(COMPLAINTS)]
         first = begins[-1] if begins else max(0, len(lines) - LOG_LINES_SHOWN)
         return "\n".join(line[:LOG_LINE_MAX] for line in lines[first : first + LOG_LINES_SHOWN]) or "(nothing)"
 
     def keep_log(self) -> Path:
-        """The demo's directory goes with it; a log that somebody has to read does not."""
+        """Move the log out of the demo's directory, which is removed: somebody has to read it."""
         kept = Path(tempfile.gettempdir()) / f"tidelog-demo-{self.name}.log"
         return Path(shutil.copy(self._log_path, kept))
 
 
 def quick_java() -> dict[str, str]:
-    """The environment of a JVM that is to be there soon; what the user has set counts more."""
+    """Return the environment of a JVM that is to be there soon; what the user has set counts more."""
     return {"JDK_JAVA_OPTIONS": f"{QUICK_JVM} {os.environ.get('JDK_JAVA_OPTIONS', '')}".strip()}
 
 
 def quick_workers(directory: Path) -> dict[str, str]:
-    """The environment of a Spark whose Python workers start sooner: a home in `directory`, without `pyspark.zip`. Spark
-    has its workers import PySpark from that file where there is one, and Python compiles what it imports from a zip
-    anew in every process, of which there are a dozen. Without it they import the installed package."""
+    """Return the environment of a Spark whose Python workers start sooner: a home in `directory`, without
+    `pyspark.zip`. Spark has its workers import PySpark from that file where there is one, and Python compiles what
+    it imports from a zip anew in every process, of which there are a dozen. Without it they import the installed
+    package."""
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
         return {}  # a job of another kind may do without
@@ -110,7 +113,7 @@ def quick_workers(directory: Path) -> dict[str, str]:
 
 
 def missing_for_spark() -> str | None:
-    """What has to be installed before the pipeline can run, in a sentence; None: nothing."""
+    """Return what has to be installed before the pipeline can run, in a sentence; None where nothing has to be."""
     if find_spec("pyspark") is None:
         return "PySpark is not installed: pip install 'tidelog[spark]'"
     java = java_version()
@@ -131,7 +134,8 @@ def java_version() -> int | None:
 
 
 def parsed_java_version(text: str) -> int | None:
-    """`openjdk version "17.0.9" 2023-10-17`; before 9 it was `java version "1.8.0_392"`."""
+    """Return the version of Java in a text like `openjdk version "17.0.9" 2023-10-17`; before 9 it was `java version
+    "1.8.0_392"`."""
     _, quote, rest = text.partition('"')
     parts = rest.split('"')[0].replace("-", ".").split(".")
     numbers = [int(part) for part in parts if part.isdigit()]

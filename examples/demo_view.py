@@ -27,7 +27,7 @@ def draw(snapshot: Snapshot, title: str, state: str, version: str) -> Renderable
 
 
 def _running(snapshot: Snapshot) -> RenderableType:
-    """The window that begins with the earliest minute and has the latest sale in it: the last five minutes."""
+    """Return the window that begins with the earliest minute and has the latest sale in it: the last five minutes."""
     found = snapshot.found
     if not found.sales_per_minute:
         return Text(waiting(snapshot), style="dim")
@@ -38,7 +38,7 @@ def _running(snapshot: Snapshot) -> RenderableType:
 
 
 def waiting(snapshot: Snapshot) -> str:
-    """What is going on while there is nothing to see yet."""
+    """Return what is shown while there are no results yet."""
     if snapshot.updates:
         return "no sales yet"
     doing = "Spark counts its first events" if snapshot.lag else "Spark is starting"
@@ -83,7 +83,8 @@ def shown_lag(lag: Mapping[str, int]) -> str:
 
 
 def shown_latency(latencies_ms: Sequence[int]) -> str:
-    """From an event's sending to a result with it in that a read_committed consumer has read."""
+    """Return the latency in words: from an event's sending to a result with it in that a read_committed consumer has
+    read."""
     if not latencies_ms:
         return "-"
     ordered = sorted(latencies_ms)
@@ -92,7 +93,7 @@ def shown_latency(latencies_ms: Sequence[int]) -> str:
 
 
 def line(snapshot: Snapshot) -> str:
-    """For a log, where a table would be too much."""
+    """Return one line for a log, where a table would be too much."""
     total = f"{sum(snapshot.found.records.values()):,} events, {sum(snapshot.rates.values()):,.0f}/s"
     if not snapshot.updates:
         return f"{snapshot.uptime_s:4.0f} s: {total}; {waiting(snapshot).partition(':')[0]}"

@@ -29,7 +29,7 @@ class Snapshot:
 
 class Watch:
     def __init__(self, client: Client, *, speed: float = 1.0) -> None:
-        """Where the shop's time is not ours (`speed`), latency can not be told by it."""
+        """Begin to watch. Where the shop's time is not ours (`speed`), latency can not be told by it."""
         self._admin = Admin(client)
         self._has_latency = speed == 1
         self._reader = ResultReader(client)
@@ -59,8 +59,8 @@ class Watch:
             self.state.updates,
         )
 
-    def last_look(self) -> Snapshot:
-        """When nobody writes any more: with everything that was committed."""
+    def final_snapshot(self) -> Snapshot:
+        """Return the snapshot after nobody writes any more: with everything that was committed."""
         self._reader.read_to_end()
         return self.look(0)
 
@@ -73,7 +73,8 @@ class Watch:
         return {topic: (records[topic] - before[topic]) / max(now - then, 1e-3) for topic in records}
 
     def _lag(self, group: str, ends: dict[TopicPartition, int]) -> int | None:
-        """As any Kafka tool would tell it: ends of the topics less what the group has committed. None: nothing yet."""
+        """Return the lag as any Kafka tool would tell it: ends of the topics less what the group has committed. None:
+        nothing yet."""
         try:
             committed = self._admin.list_group_offsets(group)
         except ClientError:

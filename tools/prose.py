@@ -149,7 +149,8 @@ def _resolves(name: str) -> bool:
 
 @cache
 def _known_words() -> frozenset[str]:
-    """Every identifier, every word of a string that is no docstring, and every part of a path, in the whole tree."""
+    """Return every identifier, every word of a string that is no docstring, and every part of a path, in the whole
+    tree."""
     found: set[str] = set()
     for path in sources():
         found.update(path.relative_to(ROOT).with_suffix("").parts)

@@ -30,15 +30,15 @@ class Soak:
         self._begin()
 
     def _begin(self) -> None:
-        self._place = Place()
-        self._node = Node(self._place.path)
-        self._programs = Programs(self._place.path)
+        self._directory = Place()
+        self._node = Node(self._directory.path)
+        self._programs = Programs(self._directory.path)
         self._node.start()
 
     def run(self, each: Plan) -> None:
         label = f"[dim]{each.number:>4}[/] {each}"
         try:
-            outcome = Round(each, self._node, self._programs, self._place.path).run()
+            outcome = Round(each, self._node, self._programs, self._directory.path).run()
         except Exception as error:  # noqa: BLE001 - whatever it is, the soak goes on and the round is kept
             self._console.print(f"[bold red]FAILED[/] {label}", soft_wrap=True)
             self._report(each, error)
@@ -50,7 +50,7 @@ class Soak:
 
     def end(self) -> None:
         self._node.stop()
-        self._place.remove()
+        self._directory.remove()
 
     def give_up(self) -> None:
         self._node.kill()
@@ -60,7 +60,7 @@ class Soak:
         self._node.kill()
         again = f"python -m tools.soak --seed {each.seed} --first {each.number} --rounds 1 --program {each.program}"
         self._console.print(f"  {type(error).__name__}: {error}", style="red", markup=False, soft_wrap=True)
-        self._console.print(f"  kept: {self._place.path}", markup=False, soft_wrap=True)
+        self._console.print(f"  kept: {self._directory.path}", markup=False, soft_wrap=True)
         self._console.print(f"  again: {again}", markup=False, soft_wrap=True)
 
 

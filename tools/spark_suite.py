@@ -19,7 +19,7 @@ QUIET: Final = {"4.1": ["-W", "ignore::pytest.PytestUnraisableExceptionWarning",
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0: all passed. Each version is run, whatever became of the one before."""
+    """Run the suite on each version, whatever became of the one before; return 1 where one failed."""
     known = allowed_minors()
     asked = [each for each in arguments if each in known]
     more = [each for each in arguments if each not in known]

@@ -18,7 +18,7 @@ LINE_EVERY_S = 15.0
 def main(arguments: Sequence[str]) -> int:
     text, *command = arguments
     began = time.monotonic()
-    line = Line(text)
+    line = StepLine(text)
     with tempfile.TemporaryFile() as said:
         try:
             with subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT) as process:
@@ -42,8 +42,8 @@ def _wait(process: "subprocess.Popen[bytes]") -> int | None:
         return None
 
 
-class Line:
-    """What is going on, and for how long."""
+class StepLine:
+    """The line on the terminal that says what is going on, and for how long."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 import tidelog
 from benchmarks.broker.frames import metadata_frame
-from benchmarks.broker.measures import Figures, Sizes, drop_from_cache
+from benchmarks.broker.measures import BrokerSizes, Figures, drop_from_cache
 from benchmarks.broker.systems import System, running
 
 IDLE_SECONDS = 5.0
@@ -20,8 +20,8 @@ KB_EACH, IDLE_CPU = "KB each", "CPU %"
 
 
 def start_seconds(name: str, scratch: Path, times: int, *, is_cold: bool) -> list[float]:
-    """Each time on an empty directory; `is_cold`: with the program's files dropped from the page cache. The very first
-    start after an installation writes what Python compiles, and does not count."""
+    """Return how long each start takes on an empty directory; `is_cold`: with the program's files dropped from the page
+    cache. The very first start after an installation writes what Python compiles, and does not count."""
     seconds = []
     for index in range(times + 1):
         if is_cold:
@@ -32,7 +32,8 @@ def start_seconds(name: str, scratch: Path, times: int, *, is_cold: bool) -> lis
 
 
 def drop_program() -> None:
-    """The interpreter's library, what is installed, and ours: everything that an import may read."""
+    """Drop from the page cache what an import may read: the interpreter's library, what is installed, and our
+    sources."""
     roots = {sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["purelib"], str(Path(tidelog.__file__).parent)}
     for root in sorted(roots):
         for path in Path(root).rglob("*"):
@@ -44,7 +45,8 @@ def drop_program() -> None:
 
 
 def idle_connections(system: System, count: int) -> Figures:
-    """Each has asked for metadata once, as a client does; then nothing is sent."""
+    """Open connections that have asked for metadata once, as clients do, and then send nothing; measure what they
+    cost."""
     _raise_descriptor_limit(count + 100)
     request = metadata_frame()
     with ExitStack() as stack:
@@ -68,7 +70,7 @@ def _raise_descriptor_limit(wanted: int) -> None:
 
 
 def create_partitions(system: System, count: int) -> float:
-    """Seconds until all of them are there. It counts for the longest turn."""
+    """Create partitions; return the seconds until all of them are there. It counts for the longest turn."""
     admin = AdminClient({"bootstrap.servers": system.bootstrap})
     began = time.perf_counter()
     admin.create_topics([NewTopic("many", count, 1)], operation_timeout=60, request_timeout=60)["many"].result(90)
@@ -79,6 +81,6 @@ def create_partitions(system: System, count: int) -> float:
     return time.perf_counter() - began
 
 
-def sizes_of_idle(sizes: Sizes) -> int:
+def sizes_of_idle(sizes: BrokerSizes) -> int:
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return min(sizes.idle_connections, hard - 200)

@@ -1,4 +1,4 @@
-"""What the figures are held against (the issue's table), and the tables and the plot that say how they stand."""
+"""What the figures are held against, and the tables and the plot that say how they stand."""
 
 import statistics
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ Samples = dict[str, dict[str, list[Figures]]]  # by measure, by system: one a ro
 
 @dataclass(slots=True)
 class Bar:
-    """Of Apache's figure in the same run; where `is_own`, of the figure itself."""
+    """A limit for a figure, as a ratio to Apache's figure in the same run; where `is_own`, for the figure itself."""
 
     measure: str
     figure: str
@@ -73,7 +73,7 @@ BARS: Sequence[Bar] = (
 
 
 @dataclass(slots=True)
-class Line:
+class FigureLine:
     """One figure of both systems."""
 
     measure: str
@@ -95,21 +95,22 @@ class Line:
         return held is not None and self.bar.holds(held)
 
 
-def lines_of(samples: Samples, bars: Sequence[Bar] = BARS) -> list[Line]:
+def lines_of(samples: Samples, bars: Sequence[Bar] = BARS) -> list[FigureLine]:
     lines = []
     for measure, by_system in samples.items():
         for figure in by_system[OURS][0]:
             ours = [one[figure] for one in by_system[OURS]]
-            apache = [one[figure] for one in by_system.get(APACHE, [])]
+            apache_samples = [one[figure] for one in by_system.get(APACHE, [])]
+            apache = statistics.median(apache_samples) if apache_samples else None
             median = statistics.median(ours)
             bar = next((each for each in bars if (each.measure, each.figure) == (measure, figure)), None)
             spread = (max(ours) - min(ours)) / median if median else 0.0
-            lines.append(Line(measure, figure, median, statistics.median(apache) if apache else None, spread, bar))
+            lines.append(FigureLine(measure, figure, median, apache, spread, bar))
     return lines
 
 
-def show(lines: list[Line], rounds: int) -> bool:
-    """Whether every bar is met."""
+def show(lines: list[FigureLine], rounds: int) -> bool:
+    """Print the figures; return whether every bar is met."""
     table = Table(title=f"{OURS} beside {APACHE}, medians of {rounds}", title_justify="left", title_style="bold")
     for column in ("", "figure", OURS, APACHE, "ratio", "bar", "spread"):
         table.add_column(column, justify="left" if column in ("", "figure") else "right")
@@ -126,7 +127,7 @@ def show(lines: list[Line], rounds: int) -> bool:
     return all(noted)
 
 
-def _noted(line: Line) -> bool:
+def _noted(line: FigureLine) -> bool:
     if line.bar is None:
         return True
     measured = f"{line.ours:.2f}" if line.bar.is_own else f"{line.ratio or 0:.2f}x"

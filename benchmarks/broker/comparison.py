@@ -21,7 +21,7 @@ from tests.interop.apache.jars import ApacheMissing
 from benchmarks.broker.alone import IDLE_CPU, KB_EACH, create_partitions, idle_connections, sizes_of_idle, start_seconds
 from benchmarks.broker.bars import Samples, lines_of, show
 from benchmarks.broker.load import Load
-from benchmarks.broker.measures import FULL, MEASURES, QUICK, Bench, Sizes
+from benchmarks.broker.measures import FULL, MEASURES, QUICK, BrokerBench, BrokerSizes
 from benchmarks.broker.plot import draw
 from benchmarks.broker.systems import APACHE, OURS, System, running
 from benchmarks.harness import asked_for, console, hold, verdict
@@ -34,7 +34,7 @@ TURN_MS_MAX = 50.0
 
 
 class Own:
-    """What is asked of our node alone."""
+    """The figures that are asked of our node alone."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, str, str, bool]] = []
@@ -53,7 +53,7 @@ class Own:
         return all(met for *_rest, met in self._rows)
 
 
-def started(stack: ExitStack, scratch: Path, load: Load, sizes: Sizes) -> dict[str, Bench]:
+def started(stack: ExitStack, scratch: Path, load: Load, sizes: BrokerSizes) -> dict[str, BrokerBench]:
     benches = {}
     for name in (OURS, APACHE):
         try:
@@ -61,11 +61,11 @@ def started(stack: ExitStack, scratch: Path, load: Load, sizes: Sizes) -> dict[s
         except ApacheMissing as missing:
             console.print(f"[bold red]APACHE DID NOT RUN, THERE IS NOTHING TO COMPARE WITH: {missing}")
             continue
-        benches[name] = Bench(system, load, sizes)
+        benches[name] = BrokerBench(system, load, sizes)
     return benches
 
 
-def prepare(benches: dict[str, Bench], sizes: Sizes) -> None:
+def prepare(benches: dict[str, BrokerBench], sizes: BrokerSizes) -> None:
     for name, bench in benches.items():
         bench.create_topics()
         bench.fill()
@@ -74,7 +74,7 @@ def prepare(benches: dict[str, Bench], sizes: Sizes) -> None:
                 measure(bench)
 
 
-def alternate(benches: dict[str, Bench], rounds: int) -> Samples:
+def alternate(benches: dict[str, BrokerBench], rounds: int) -> Samples:
     samples: Samples = {name: {system: [] for system in benches} for name in MEASURES}
     for number in range(rounds):
         for name, measure in MEASURES.items():
@@ -84,8 +84,8 @@ def alternate(benches: dict[str, Bench], rounds: int) -> Samples:
     return samples
 
 
-def hold_own(own: Own, system: System, sizes: Sizes) -> None:
-    """After the load, while the node still runs."""
+def hold_own(own: Own, system: System, sizes: BrokerSizes) -> None:
+    """Measure our node alone, after the load and while it still runs."""
     own.hold("resident memory after the load", system.resident_bytes() / 1e6, LOADED_MB_MAX, "MB")
     count = sizes_of_idle(sizes)
     idle = idle_connections(system, count)
@@ -95,7 +95,7 @@ def hold_own(own: Own, system: System, sizes: Sizes) -> None:
     console.print(f"{sizes.partitions:,} partitions created in {seconds:.1f} s")
 
 
-def compare(sizes: Sizes) -> int:
+def compare(sizes: BrokerSizes) -> int:
     own = Own()
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-") as name:
         scratch = Path(name)
@@ -129,7 +129,7 @@ def _megabytes(system: System) -> str:
 
 
 def main() -> int:
-    """How many tables missed a bar."""
+    """Run the comparison; return how many tables missed a bar."""
     return compare(QUICK if asked_for("--quick") else FULL)
 
 

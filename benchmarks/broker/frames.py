@@ -69,7 +69,7 @@ def bulk_frame(topic: str, codec: CompressionType = CompressionType.NONE) -> Pro
 
 
 def batch_of(values: list[bytes], codec: CompressionType) -> bytes:
-    """With the time of now: retention must not take it away while it is measured."""
+    """Return a batch with the time of now: retention must not delete it while it is measured."""
     now_ms = time.time_ns() // 1_000_000
     plain = CompressionType.NONE if codec is CompressionType.LZ4 else codec
     builder = BatchBuilder(limit_bytes=2 * sum(map(len, values)) + BATCH_OVERHEAD, options=BatchOptions(plain))
@@ -80,7 +80,7 @@ def batch_of(values: list[bytes], codec: CompressionType) -> bytes:
 
 
 def as_lz4(batch: bytes) -> bytes:
-    """A plain batch in the lz4 frame of Java's producer and librdkafka: independent blocks, no checksums of them."""
+    """Return a plain batch in the lz4 frame of Java's producer and librdkafka: independent blocks without checksums."""
     records = batch[BATCH_OVERHEAD:]
     pieces = [batch[:BATCH_OVERHEAD], USUAL_HEAD]
     for at in range(0, len(records), BLOCK_BYTES_MAX):
@@ -110,8 +110,8 @@ def fetch_frame(topic: str) -> FetchFrame:
 
 
 def waiting_fetch_frame(topic: str, partitions: Sequence[int], max_wait_ms: int) -> bytes:
-    """Asks for more than it may be given, so that it waits for as long as it may: each partition counts for four
-    kilobytes at most, and a megabyte is wanted. Partitions may be named more than once."""
+    """Return a fetch that asks for more than it may be given, so that it waits for as long as it may: each partition
+    counts for four kilobytes at most, and a megabyte is wanted. Partitions may be named more than once."""
     wanted = [FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=4_096) for index in partitions]
     request = FetchRequest(
         replica_id=-1,

@@ -26,7 +26,7 @@ from tests.support.giant_requests import array_paths, elements_each, giant
 
 from benchmarks.broker.giants_known import KnownTopics
 from benchmarks.broker.systems import OURS, LongTurn, System, running
-from benchmarks.coordinators.asking import Asking
+from benchmarks.coordinators.admin import AdminConnection
 from benchmarks.harness import console, hold, verdict
 from tidelog.protocol.client_connection import ClientConnection
 from tidelog.protocol.codec import encode
@@ -54,7 +54,7 @@ class Measured:
     memory_mb: float
 
 
-class Client:
+class ProbeConnection:
     """A connection that sends a request and waits for its answer."""
 
     def __init__(self, port: int) -> None:
@@ -62,7 +62,7 @@ class Client:
         self._protocol = ClientConnection(RESPONSES, "giant")
 
     def ask(self, request: Any, version: int) -> str:
-        """What came: an answer's size, or the end of the connection."""
+        """Send a request; return its outcome: an answer's size, or the end of the connection."""
         frame = b"".join(self._protocol.send(request, version))
         try:
             self._socket.sendall(frame)
@@ -101,8 +101,8 @@ def peak_bytes(system: System) -> int:
 
 
 def prepare(system: System) -> None:
-    """Coordinators, and a topic whose name the requests have."""
-    client = Client(system.port)
+    """Load the coordinators, and create the topic whose name the requests have."""
+    client = ProbeConnection(system.port)
     topic = CreatableTopic(name="n0", num_partitions=100, replication_factor=1, assignments=[], configs=[])
     client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
     for key_type in (0, 1):
@@ -111,7 +111,7 @@ def prepare(system: System) -> None:
 
 
 def requests_of(cls: type, version: int, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """(which, the request): at the limit and with 10 MB of names, and 10 MB of elements."""
+    """Yield requests with their names: one at the limit with 10 MB of names, and one with 10 MB of elements."""
     each = elements_each(cls, version, path)
     count = elements_max_of(schema_of(cls).api_key) // each - len(path)
     width = min(240, REQUEST_BYTES // count)
@@ -133,20 +133,20 @@ def measure(cls: type, version: int, path: tuple[str, ...], which: str, request:
 
 
 def ask(system: System, request: Any, version: int) -> tuple[str, int]:
-    """What came, and how much memory the node took meanwhile."""
+    """Send a request; return its outcome, and how much memory the node took meanwhile."""
     before = system.resident_bytes()
     Path(f"/proc/{system.process.pid}/clear_refs").write_text("5")  # the peak begins anew
-    client = Client(system.port)
+    client = ProbeConnection(system.port)
     answer = client.ask(request, version)
     client.close()
     return answer, peak_bytes(system) - before
 
 
 def measured_known(scratch: Path) -> Iterator[Measured]:
-    """One node for all of them: it takes a while until it has its topics."""
-    with running(OURS, scratch, is_timed=True) as system, Asking(system.port) as asking:
+    """Measure all requests that name what is there on one node: it takes a while until it has its topics."""
+    with running(OURS, scratch, is_timed=True) as system, AdminConnection(system.port) as admin:
         time.sleep(SETTLE_SECONDS)  # what it needs first is imported in idle moments
-        known = KnownTopics(asking)
+        known = KnownTopics(admin)
         known.create()
         yield Measured("CreateTopics, 10,000 partitions", "", system.longest_turn(), 0.0)
         for title, request, version in known.requests():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.broker.heavy import batch_of
-from benchmarks.coordinators.asking import Asking
+from benchmarks.coordinators.admin import AdminConnection
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import Uuid
 from tidelog.protocol.messages import (
@@ -46,12 +46,12 @@ Known = tuple[str, Any, int]  # what it is, the request, its version
 class KnownTopics:
     """A node's topics, and requests that name them."""
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, admin: AdminConnection) -> None:
+        self._asking = admin
         self._ids: dict[str, Uuid] = {}
 
     def create(self) -> None:
-        """Make the topics and wait for the last partition, and for the coordinators."""
+        """Create the topics and wait for the last partition, and for the coordinators."""
         for key_type in (0, 1):
             self._until(self._coordinator(key_type))
         for topics in ([_topic(WIDE, COUNT)], [_topic(name, 1) for name in NAMES]):
@@ -76,7 +76,7 @@ class KnownTopics:
             time.sleep(0.2)
 
     def requests(self) -> Iterator[Known]:
-        """Each is made when its time has come."""
+        """Yield the requests, each made when its time has come."""
         yield "Produce, 9,800 partitions", self.batches(), 13
         yield "Produce, 9,800 partitions again", self.batches(), 13
         yield "Fetch, 10,000 partitions", self.fetches(), 18

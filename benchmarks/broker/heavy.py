@@ -63,7 +63,7 @@ def batch_of(values: list[bytes], codec: CompressionType = CompressionType.NONE)
 
 
 def tiny_records_batch(codec: CompressionType, size_bytes: int) -> bytes:
-    """As many records as fit: none has a key or a value."""
+    """Return a batch of as many records as fit: none has a key or a value."""
     body, count = bytearray(), 0
     while len(body) < size_bytes:
         record = bytearray(b"\0\0")
@@ -84,7 +84,7 @@ def tiny_records_batch(codec: CompressionType, size_bytes: int) -> bytes:
 
 
 def endless_batch() -> bytes:
-    """Frames of zstd one after the other, each of a megabyte: a limit is all that ends it."""
+    """Return frames of zstd one after the other, each of a megabyte: a limit is all that ends them."""
     frame = bytes(cramjam.zstd.compress(bytes(1 << 20)))
     header = BatchHeader(
         attributes=int(CompressionType.ZSTD), last_offset_delta=0, base_timestamp=0, max_timestamp=0, records_count=1
@@ -133,7 +133,7 @@ def load_until(system: System, frames: list[bytes], ended: threading.Event, sent
 
 
 def small_latencies(system: System, topic: str) -> list[float]:
-    """Of one request after the other, in milliseconds, sorted."""
+    """Send one request after the other; return their latencies in milliseconds, sorted."""
     frame, found = request_frame(topic, batch_of([b"small"])), []
     until = time.perf_counter() + SECONDS
     with closing(socket.create_connection(("127.0.0.1", system.port))) as sock:
@@ -191,7 +191,7 @@ def measure(name: str, scratch: Path, make: Callable[[str], list[bytes]] | None,
 
 
 def main() -> int:
-    """How many bars were missed is told by the harness."""
+    """Run the benchmark; return 0, because the harness tells how many bars were missed."""
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-") as name:
         scratch = Path(name)
         measure("no load", scratch, None, {})

@@ -12,7 +12,7 @@ SECONDS_MAX = 300
 
 
 class LoadFailed(Exception):
-    """The load tool, or the broker under it, gave up."""
+    """The error for a load tool, or a broker under it, that gave up."""
 
 
 @dataclass(slots=True)
@@ -50,19 +50,19 @@ class Load:
         count: int = 0,
         sequence_at: int = 0,
     ) -> Produced:
-        """For so long, or so many requests in all."""
+        """Produce for so many seconds, or so many requests in all."""
         numbers = (connections, window, seconds, count, frame.error_at, sequence_at)
         requests, *rest = self._run("produce", port, frame.data, *numbers)
         return Produced(int(requests), *rest)
 
     def fetch(self, port: int, frame: FetchFrame, consumers: int, size_bytes: int) -> Consumed:
-        """Each consumer reads so much from the beginning."""
+        """Let each consumer read so many bytes from the beginning."""
         numbers = (consumers, size_bytes, frame.offset_at, frame.records_at)
         read, *rest = self._run("fetch", port, frame.data, *numbers)
         return Consumed(int(read), *rest)
 
     def begin_fetch(self, port: int, frame: FetchFrame, size_bytes: int) -> "subprocess.Popen[bytes]":
-        """One consumer, beside something else."""
+        """Start one consumer that reads beside something else."""
         arguments = [str(port), self._frame(frame.data), "1", str(size_bytes), str(frame.offset_at)]
         command = [str(self._tool), "fetch", *arguments, str(frame.records_at)]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL)

@@ -39,7 +39,7 @@ BESIDE_WAITING = "p99 beside fetches that wait, of without"
 
 
 @dataclass(slots=True)
-class Sizes:
+class BrokerSizes:
     seconds: float
     bulk_requests: int  # of 0.9 MB
     fetched_requests: int  # so large is the log that is read
@@ -50,17 +50,17 @@ class Sizes:
     partitions: int
 
 
-FULL = Sizes(3.0, 500, 600, 5, 3, 5, 5_000, 10_000)
-QUICK = Sizes(1.0, 120, 150, 2, 3, 2, 1_000, 1_000)
+FULL = BrokerSizes(3.0, 500, 600, 5, 3, 5, 5_000, 10_000)
+QUICK = BrokerSizes(1.0, 120, 150, 2, 3, 2, 1_000, 1_000)
 
 
 @dataclass(slots=True)
-class Bench:
+class BrokerBench:
     """One broker under the load tool."""
 
     system: System
     load: Load
-    sizes: Sizes
+    sizes: BrokerSizes
 
     def create_topics(self) -> None:
         admin = AdminClient({"bootstrap.servers": self.system.bootstrap})
@@ -72,7 +72,7 @@ class Bench:
             self._await_leader(name)
 
     def _await_leader(self, topic: str) -> None:
-        """A topic is there a moment before its partition takes records."""
+        """Wait for the leader of a topic, which exists a moment before its partition takes records."""
         until = time.monotonic() + 10
         while True:
             try:
@@ -114,7 +114,7 @@ class Bench:
         return {MB_S: done.size_bytes / done.seconds / 1e6, CPU_GB: cpu / done.size_bytes * 1e9}
 
     def beside_cold_reader(self) -> Figures:
-        """Small requests while somebody reads what is not in the page cache."""
+        """Measure small requests while somebody reads what is not in the page cache."""
         system, frame = self.system, small_frame(SMALL)
         before = self.load.produce(system.port, frame, 32, 1, self.sizes.seconds)
         size_bytes = sum(drop_from_cache(str(path)) for path in system.segments(COLD)) * 9 // 10
@@ -125,7 +125,7 @@ class Bench:
         return {P99: beside.p99_us, BESIDE: beside.p99_us / before.p99_us}
 
     def beside_waiting(self, consumers: int, repeated: int, max_wait_ms: int) -> Figures:
-        """Small requests to a partition that each of the fetches waits for, among two hundred."""
+        """Measure small requests to a partition that each of the fetches waits for, among two hundred."""
         system, frame = self.system, small_frame(WAITED)
         named = [*range(WAITED_PARTITIONS)]
         fetches = [
@@ -138,7 +138,7 @@ class Bench:
         return {P99: beside.p99_us, BESIDE_WAITING: beside.p99_us / before.p99_us}
 
 
-Measure = Callable[[Bench], Figures]
+Measure = Callable[[BrokerBench], Figures]
 SMALL_32, SMALL_1 = "one-record produce, 32 connections", "one-record produce, 1 connection"
 BULK_PLAIN, BULK_LZ4, BULK_ZSTD = "bulk produce, acks=1", "bulk produce, lz4", "bulk produce, zstd"
 CONSUME_1, CONSUME_10 = "consume, 1 consumer", "consume, 10 consumers of one partition"
@@ -161,7 +161,7 @@ MEASURES: dict[str, Measure] = {
 
 
 def drop_from_cache(path: str, *, is_dirty: bool = True) -> int:
-    """Out of the page cache; what is dirty has to be written first. How large the file is."""
+    """Drop a file from the page cache, where it is dirty after it was written to the disk; return its size."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         if is_dirty:

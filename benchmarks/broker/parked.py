@@ -14,7 +14,7 @@ CONNECT_SECONDS = 30
 
 
 class Waiting:
-    """So many connections, each with one fetch under way. A thread asks again whenever one is answered."""
+    """A number of connections, each with one fetch under way. A thread asks again whenever one is answered."""
 
     def __init__(self, port: int, frames: Sequence[bytes], count: int) -> None:
         self._frames = frames
@@ -41,7 +41,7 @@ class Waiting:
                     return
 
     def _receive(self, sock: socket.socket, state: list[bytes | int]) -> bool:
-        """Pass over an answer, and ask again at its end; False where the connection has ended."""
+        """Read a part of an answer, and ask again at its end; return False where the connection has ended."""
         head, left, turn = state
         assert isinstance(head, bytes)
         assert isinstance(left, int)
@@ -60,7 +60,7 @@ class Waiting:
         return bool(count)
 
     def close(self) -> None:
-        """End the connections; RuntimeError where one of them did not wait all the time."""
+        """End the connections; raise RuntimeError where one of them did not wait all the time."""
         self._is_over = True
         self._thread.join()
         self._selector.close()

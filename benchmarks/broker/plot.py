@@ -4,14 +4,14 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from benchmarks.broker.bars import Line
+from benchmarks.broker.bars import FigureLine
 from benchmarks.harness import console
 
 OURS_COLOUR, MISSED_COLOUR, BAR_COLOUR = "#2a9d8f", "#e76f51", "#264653"
 
 
-def draw(lines: list[Line], path: Path) -> None:
-    """Needs matplotlib (the `bench` extra); says so where there is none."""
+def draw(lines: list[FigureLine], path: Path) -> None:
+    """Draw the picture; print that matplotlib (the `bench` extra) is missing where it is."""
     shown = [line for line in lines if line.ratio is not None and line.bar is not None and not line.bar.is_own]
     try:
         pyplot: Any = importlib.import_module("matplotlib.pyplot")
@@ -30,7 +30,7 @@ def draw(lines: list[Line], path: Path) -> None:
     console.print(f"plot: {path}")
 
 
-def _draw_line(axes: Any, at: int, line: Line) -> None:
+def _draw_line(axes: Any, at: int, line: FigureLine) -> None:
     ratio, bar = line.ratio, line.bar
     assert ratio is not None
     assert bar is not None

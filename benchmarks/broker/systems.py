@@ -43,7 +43,7 @@ group.initial.rebalance.delay.ms=0
 
 
 class LongTurn(NamedTuple):
-    """A line of `timed_node`."""
+    """A long turn of the loop, as a line of `timed_node` tells it."""
 
     ended: float  # of the wall clock, in seconds
     wall_ms: float
@@ -67,7 +67,7 @@ class System:
         return f"127.0.0.1:{self.port}"
 
     def cpu_seconds(self) -> float:
-        """User and system time of the process, all threads."""
+        """Return the user and system time of the process, all threads together."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
 
@@ -87,17 +87,17 @@ class System:
             self.process.wait()
 
     def long_turns(self) -> list[LongTurn]:
-        """Those of a timed node since it began to serve."""
+        """Return the long turns of a timed node since it began to serve."""
         lines = (line.split() for line in self.output.with_name(TURNS).read_text().splitlines())
         return [LongTurn._make(map(float, figures)) for *figures, phase in lines if phase == RUNNING]
 
     def longest_turn(self, since: float = 0.0) -> LongTurn:
-        """Of a timed node: that of the most own time; zeros where none was long enough to be told."""
+        """Return the turn of a timed node with the most own time; zeros where none was long enough to be told."""
         turns = (each for each in self.long_turns() if each.ended >= since)
         return max(turns, key=lambda each: each.own_ms, default=LongTurn(0.0, 0.0, 0.0, 0.0))
 
     def longest_turn_ms(self) -> float | None:
-        """What our node says about itself when it stops."""
+        """Return the longest turn that our node tells of when it stops."""
         found = LONGEST_TURN.search(self.output.read_text(errors="replace"))
         return None if found is None else float(found[1])
 
@@ -113,8 +113,8 @@ def free_port() -> int:
 def running(
     name: str, scratch: Path, settings: Mapping[str, str] | None = None, *, is_timed: bool = False
 ) -> Iterator[System]:
-    """A broker on an empty directory; RuntimeError with its output where it does not answer. `is_timed`: ours with
-    `long_turns`, which costs it some microseconds a turn."""
+    """Yield a broker on an empty directory; raise RuntimeError with its output where it does not answer. `is_timed`:
+    ours with `long_turns`, which costs it some microseconds a turn."""
     scratch.mkdir(parents=True)
     directory, port, settings = scratch / "data", free_port(), settings or {}
     if name == OURS:
@@ -134,7 +134,8 @@ def running(
 
 @contextmanager
 def restarted(system: System, settings: Mapping[str, str] | None = None) -> Iterator[System]:
-    """Our node once more, timed, on the directory of one that has stopped. Not waited for: it may be loading."""
+    """Yield our node once more, timed, on the directory of one that has stopped. Nobody waits for it: it may be
+    loading."""
     output = system.output.with_name("output-again")
     command = _our_command(system.directory, system.port, settings or {}, output.with_name(TURNS))
     again = _launched(system.name, output, system.directory, system.port, command)
@@ -153,12 +154,12 @@ def _launched(name: str, output: Path, directory: Path, port: int, command: list
 
 
 def _environment() -> dict[str, str]:
-    """As an installed program has it: its modules are compiled once, and not at every start."""
+    """Return the environment of an installed program: its modules are compiled once, and not at every start."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _our_command(directory: Path, port: int, settings: Mapping[str, str], turns: Path | None) -> list[str]:
-    """`turns`: where a timed node writes its long ones down."""
+    """Return the command that starts our node. `turns`: where a timed node writes its long turns down."""
     program = [str(Path(sys.executable).with_name("tidelog"))]
     if turns is not None:
         program = [sys.executable, str(TIMED_NODE), str(turns)]
@@ -167,7 +168,7 @@ def _our_command(directory: Path, port: int, settings: Mapping[str, str], turns:
 
 
 def _apache_command(scratch: Path, directory: Path, port: int, settings: Mapping[str, str]) -> list[str]:
-    """Formatted beforehand, which is not counted."""
+    """Format a directory, which is not counted, and return the command that starts Apache's broker on it."""
     jars = fetch_jars()
     properties = scratch / "server.properties"
     text = PROPERTIES.format(port=port, controller_port=free_port(), directory=directory)

@@ -24,7 +24,8 @@ TOLD_FROM_NS = 5_000_000
 
 
 def run_delay_of_this_thread() -> Callable[[], int]:
-    """How long the thread has waited for a processor, in nanoseconds; 0 where the system does not tell."""
+    """Return a function that tells how long the thread has waited for a processor, in nanoseconds; 0 where the system
+    does not tell."""
     try:
         descriptor = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
     except OSError:

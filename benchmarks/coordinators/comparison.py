@@ -38,8 +38,8 @@ from benchmarks.coordinators.measures import (
     SECONDS,
     SETTINGS,
     TRANSACTIONS_S,
-    Bench,
-    Sizes,
+    CoordinatorBench,
+    CoordinatorSizes,
 )
 from benchmarks.coordinators.transactions import Confluent, java_client
 from benchmarks.coordinators.turns import longest_turn_ms
@@ -60,7 +60,7 @@ BARS = (
 )
 
 
-def started(stack: ExitStack, scratch: Path, sizes: Sizes) -> dict[str, Bench]:
+def started(stack: ExitStack, scratch: Path, sizes: CoordinatorSizes) -> dict[str, CoordinatorBench]:
     load, joining = Load(scratch), Joining(scratch)
     benches = {}
     for name in (OURS, APACHE):
@@ -69,11 +69,11 @@ def started(stack: ExitStack, scratch: Path, sizes: Sizes) -> dict[str, Bench]:
         except ApacheMissing as missing:
             console.print(f"[bold red]APACHE DID NOT RUN, THERE IS NOTHING TO COMPARE WITH: {missing}")
             continue
-        benches[name] = Bench(system, load, joining, sizes)
+        benches[name] = CoordinatorBench(system, load, joining, sizes)
     return benches
 
 
-def prepare(stack: ExitStack, benches: dict[str, Bench], scratch: Path, sizes: Sizes) -> None:
+def prepare(stack: ExitStack, benches: dict[str, CoordinatorBench], scratch: Path, sizes: CoordinatorSizes) -> None:
     for name, bench in benches.items():
         bench.prepare()
         bench.librdkafka = Confluent(bench.system, IN_TRANSACTIONS)
@@ -83,7 +83,7 @@ def prepare(stack: ExitStack, benches: dict[str, Bench], scratch: Path, sizes: S
                 measure(bench)
 
 
-def alternate(benches: dict[str, Bench], rounds: int) -> Samples:
+def alternate(benches: dict[str, CoordinatorBench], rounds: int) -> Samples:
     samples: Samples = {name: {system: [] for system in benches} for name in MEASURES}
     for number in range(rounds):
         for name, measure in MEASURES.items():
@@ -93,7 +93,7 @@ def alternate(benches: dict[str, Bench], rounds: int) -> Samples:
     return samples
 
 
-def compare(sizes: Sizes) -> int:
+def compare(sizes: CoordinatorSizes) -> int:
     own = Own()
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-") as name:
         scratch = Path(name)
@@ -111,7 +111,7 @@ def compare(sizes: Sizes) -> int:
 
 
 def main() -> int:
-    """How many tables missed a bar."""
+    """Run the comparison; return how many tables missed a bar."""
     return compare(QUICK if asked_for("--quick") else FULL)
 
 

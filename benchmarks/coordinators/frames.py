@@ -19,14 +19,15 @@ _BASE_SEQUENCE = 53  # in a batch
 
 @dataclass(slots=True)
 class SequencedFrames:
-    """One a connection; a producer's sequence stands at `sequence_at` of each (0: they are of no producer)."""
+    """The frames of several connections, one each. A producer's sequence stands at `sequence_at` of each; 0: they are
+    of no producer."""
 
     frame: ProduceFrame
     sequence_at: int
 
 
 def commit_frame(group: str, topic: str, offsets: dict[int, int]) -> ProduceFrame:
-    """A simple consumer's: of no generation, by no member."""
+    """Return the commit of a simple consumer: of no generation, by no member."""
     partitions = [
         OffsetCommitRequestPartition(partition_index=index, committed_offset=offset, committed_metadata="")
         for index, offset in offsets.items()
@@ -40,13 +41,13 @@ def commit_frame(group: str, topic: str, offsets: dict[int, int]) -> ProduceFram
 
 
 def commit_frames(groups: list[str], topic: str) -> ProduceFrame:
-    """The first of them commits partition 0, the next partition 1, and so on."""
+    """Return a commit for each group: the first commits partition 0, the next partition 1, and so on."""
     frames = [commit_frame(group, topic, {index: 1_000_000 + index}) for index, group in enumerate(groups)]
     return ProduceFrame(b"".join(each.data for each in frames), 0, frames[0].error_at)
 
 
 def sequenced_frames(topic: str, producer_ids: list[int]) -> SequencedFrames:
-    """One record each; NO_PRODUCER for one that is not idempotent."""
+    """Return a frame of one record for each producer; NO_PRODUCER stands for one that is not idempotent."""
     frames = [_one_record(topic, producer_id) for producer_id in producer_ids]
     error_at = 4 + 4 + 4 + 2 + len(topic) + 4 + 4
     data, batch_bytes = b"".join(frame for frame, _size in frames), frames[0][1]
@@ -55,7 +56,7 @@ def sequenced_frames(topic: str, producer_ids: list[int]) -> SequencedFrames:
 
 
 def _one_record(topic: str, producer_id: int) -> tuple[bytes, int]:
-    """The frame, and how many bytes of it, at its end, are the batch."""
+    """Return a frame with one record, and how many bytes at its end are the batch."""
     options = BatchOptions()
     if producer_id != NO_PRODUCER:
         options = BatchOptions(producer_id=producer_id, producer_epoch=0, base_sequence=0)

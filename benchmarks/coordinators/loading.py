@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.broker.systems import OURS, System, restarted, running
-from benchmarks.coordinators.asking import Asking
+from benchmarks.coordinators.admin import AdminConnection
 from benchmarks.coordinators.frames import COMMIT_VERSION, OFFSET_FETCH_VERSION
 from benchmarks.coordinators.measures import SETTINGS, await_coordinators, create_topic
 from tidelog.protocol.messages.offset_commit import (
@@ -24,14 +24,14 @@ GIVE_UP_SECONDS = 60
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadFigures:
     offsets: int
     seconds: float
     longest_turn_ms: float
 
 
-def load_offsets(scratch: Path, groups: int) -> Loaded:
-    """That many groups, each with an offset in every partition of a topic."""
+def load_offsets(scratch: Path, groups: int) -> LoadFigures:
+    """Commit for so many groups an offset in every partition of a topic; start the node again and measure the load."""
     with running(OURS, scratch, SETTINGS) as system:
         create_topic(system, TOPIC, PARTITIONS)
         await_coordinators(system)
@@ -41,7 +41,7 @@ def load_offsets(scratch: Path, groups: int) -> Loaded:
         with restarted(system, SETTINGS) as again:
             _wait_until_loaded(again, groups, began)
             seconds = time.perf_counter() - began
-    return Loaded(groups * PARTITIONS, seconds, again.longest_turn().own_ms)
+    return LoadFigures(groups * PARTITIONS, seconds, again.longest_turn().own_ms)
 
 
 def _name(group: int) -> str:
@@ -54,10 +54,10 @@ def _commit(system: System, groups: int) -> None:
         for index in range(PARTITIONS)
     ]
     topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=partitions)]
-    with Asking(system.port) as asking:
+    with AdminConnection(system.port) as admin:
         for group in range(groups):
             request = OffsetCommitRequest(group_id=_name(group), member_id="", topics=topics)
-            answer = asking.ask(request, COMMIT_VERSION)
+            answer = admin.ask(request, COMMIT_VERSION)
             codes = {each.error_code for each in answer.topics[0].partitions}
             assert codes == {0}, f"{_name(group)}: {codes}"
 
@@ -67,30 +67,30 @@ def _offset(partition: int) -> int:
 
 
 def _wait_until_loaded(system: System, groups: int, began: float) -> None:
-    asking = _connected(system, began)
-    with asking:
+    admin = _connected(system, began)
+    with admin:
         for group in range(0, groups, max(1, groups // 200)):  # more than enough to ask every coordinator
-            while not _is_loaded(asking, group):
+            while not _is_loaded(admin, group):
                 if time.perf_counter() - began > GIVE_UP_SECONDS:
                     raise RuntimeError(f"{_name(group)} is not loaded after {GIVE_UP_SECONDS} s")
                 time.sleep(POLL_SECONDS)
 
 
-def _connected(system: System, began: float) -> Asking:
+def _connected(system: System, began: float) -> AdminConnection:
     while True:
         try:
-            return Asking(system.port)
+            return AdminConnection(system.port)
         except OSError:
             if time.perf_counter() - began > GIVE_UP_SECONDS:
                 raise
             time.sleep(POLL_SECONDS)
 
 
-def _is_loaded(asking: Asking, group: int) -> bool:
-    """False while the coordinator says so; any other answer than the right one is a failure."""
+def _is_loaded(admin: AdminConnection, group: int) -> bool:
+    """Return False while the coordinator says that it loads; raise at any other wrong answer."""
     wanted = OffsetFetchRequestTopics(name=TOPIC, partition_indexes=[0, PARTITIONS - 1])
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=_name(group), topics=[wanted])])
-    (answer,) = asking.ask(request, OFFSET_FETCH_VERSION).groups
+    (answer,) = admin.ask(request, OFFSET_FETCH_VERSION).groups
     if answer.error_code:
         return False
     found = [each.committed_offset for each in answer.topics[0].partitions]

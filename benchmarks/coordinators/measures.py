@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from benchmarks.broker.load import Load
 from benchmarks.broker.measures import CPU_REQUEST, P99, RATE, Figures
 from benchmarks.broker.systems import System
-from benchmarks.coordinators.asking import Asking
+from benchmarks.coordinators.admin import AdminConnection
 from benchmarks.coordinators.frames import (
     NO_PRODUCER,
     OFFSET_FETCH_VERSION,
@@ -49,15 +49,15 @@ KEYS = 500  # more than enough to ask every coordinator
 
 
 @dataclass(slots=True)
-class Sizes:
+class CoordinatorSizes:
     seconds: float
     rounds: int
     warm_ups: int
     groups: int  # of a thousand offsets each, for the start
 
 
-FULL = Sizes(3.0, 5, 4, 1_000)
-QUICK = Sizes(1.0, 2, 3, 200)
+FULL = CoordinatorSizes(3.0, 5, 4, 1_000)
+QUICK = CoordinatorSizes(1.0, 2, 3, 200)
 
 
 def create_topic(system: System, name: str, partitions: int) -> None:
@@ -67,21 +67,21 @@ def create_topic(system: System, name: str, partitions: int) -> None:
 
 
 def await_coordinators(system: System) -> None:
-    """All of them: the first question has their topics created, and each has its log to load."""
-    with Asking(system.port) as asking:
+    """Wait for all coordinators: the first question has their topics created, and each has its log to load."""
+    with AdminConnection(system.port) as admin:
         for key_type in (0, 1):
-            _wait_for(system, partial(_is_found, asking, key_type))
+            _wait_for(system, partial(_is_found, admin, key_type))
         for index in range(KEYS):
-            _wait_for(system, partial(_is_loaded, asking, f"any-{index}"))
+            _wait_for(system, partial(_is_loaded, admin, f"any-{index}"))
 
 
-def _is_found(asking: Asking, key_type: int) -> bool:
-    return not asking.ask(FindCoordinatorRequest(key="bench", key_type=key_type), 2).error_code
+def _is_found(admin: AdminConnection, key_type: int) -> bool:
+    return not admin.ask(FindCoordinatorRequest(key="bench", key_type=key_type), 2).error_code
 
 
-def _is_loaded(asking: Asking, group_id: str) -> bool:
+def _is_loaded(admin: AdminConnection, group_id: str) -> bool:
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group_id, topics=[])])
-    return not asking.ask(request, OFFSET_FETCH_VERSION).groups[0].error_code
+    return not admin.ask(request, OFFSET_FETCH_VERSION).groups[0].error_code
 
 
 def _wait_for(system: System, is_there: Callable[[], bool]) -> None:
@@ -93,13 +93,13 @@ def _wait_for(system: System, is_there: Callable[[], bool]) -> None:
 
 
 @dataclass(slots=True)
-class Bench:
+class CoordinatorBench:
     """One broker under the load tools."""
 
     system: System
     load: Load
     joining: Joining
-    sizes: Sizes
+    sizes: CoordinatorSizes
     librdkafka: Transactions | None = None
     java: Transactions | None = None
     groups: int = field(default=0)
@@ -126,13 +126,13 @@ class Bench:
         return {TRANSACTIONS_S: done.transactions / done.seconds, CPU_TRANSACTION: cpu / done.transactions * 1e6}
 
     def idempotent_produce(self) -> Figures:
-        """Beside the same without: acks=all, one record, 32 connections."""
+        """Measure idempotent producers beside others: acks=all, one record, 32 connections."""
         plain, _rate = self._produce(sequenced_frames(PRODUCED, [NO_PRODUCER] * CONNECTIONS))
         idempotent, rate = self._produce(sequenced_frames(PRODUCED, self._producer_ids()))
         return {RATE: rate, CPU_REQUEST: idempotent, IDEMPOTENT_CPU: idempotent / plain}
 
     def _produce(self, frames: SequencedFrames) -> tuple[float, float]:
-        """CPU us a request, and requests a second."""
+        """Return CPU microseconds a request, and requests a second."""
         cpu = self.system.cpu_seconds()
         done = self.load.produce(
             self.system.port, frames.frame, CONNECTIONS, 1, self.sizes.seconds, sequence_at=frames.sequence_at
@@ -141,12 +141,12 @@ class Bench:
         return cpu / done.requests * 1e6, done.requests / done.seconds
 
     def _producer_ids(self) -> list[int]:
-        """New ones for each run: it begins with sequence 0."""
+        """Return new producer ids for each run, because each begins with sequence 0."""
         found: list[int] = []
-        with Asking(self.system.port) as asking:
+        with AdminConnection(self.system.port) as admin:
             while len(found) < CONNECTIONS:
                 request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000)
-                answer = asking.ask(request, 1)
+                answer = admin.ask(request, 1)
                 if answer.error_code:  # the next block of ids is on its way
                     time.sleep(0.05)
                 else:
@@ -154,7 +154,8 @@ class Bench:
         return found
 
     def join(self) -> Figures:
-        """The median of some: it is over in a fraction of a second, which any hiccup of the machine doubles."""
+        """Return the median of several joins: one is over in a fraction of a second, which any hiccup of the machine
+        doubles."""
         cpu = self.system.cpu_seconds()
         done = sorted((self._join() for _ in range(JOINS)), key=lambda joined: joined.seconds)
         cpu = (self.system.cpu_seconds() - cpu) / JOINS  # with their leaving
@@ -166,7 +167,7 @@ class Bench:
         return self.joining.join(self.system.port, f"joined-{self.groups}", JOINED, MEMBERS, partitions, 0)
 
 
-Measure = Callable[[Bench], Figures]
+Measure = Callable[[CoordinatorBench], Figures]
 COMMITS = "offset commits, 32 connections, a partition each"
 COMMITS_GROUPS = "the same, a group each"
 LIBRDKAFKA, JAVA = "transactions of 10 records, librdkafka", "the same, Java client"

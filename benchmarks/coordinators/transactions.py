@@ -53,7 +53,7 @@ class Confluent:
 
 
 class Java:
-    """A process of its own, which has warmed up."""
+    """The Java client in a process of its own, which has warmed up."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process

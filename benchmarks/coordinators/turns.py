@@ -9,15 +9,23 @@ from pathlib import Path
 from benchmarks.broker.load import Load
 from benchmarks.broker.systems import OURS, running
 from benchmarks.coordinators.joining import Joining
-from benchmarks.coordinators.measures import IN_TRANSACTIONS, JAVA, MEASURES, SETTINGS, Bench, Sizes
+from benchmarks.coordinators.measures import (
+    IN_TRANSACTIONS,
+    JAVA,
+    MEASURES,
+    SETTINGS,
+    CoordinatorBench,
+    CoordinatorSizes,
+)
 from benchmarks.coordinators.transactions import Confluent
 from benchmarks.harness import console
 
 
-def longest_turn_ms(scratch: Path, sizes: Sizes) -> float:
-    """The node's own time. All measures once, without the Java client, which is Apache's."""
+def longest_turn_ms(scratch: Path, sizes: CoordinatorSizes) -> float:
+    """Return the longest turn of the node's own time. All measures run once, without the Java client, which is
+    Apache's."""
     with running(OURS, scratch, SETTINGS, is_timed=True) as system:
-        bench = Bench(system, Load(scratch), Joining(scratch), sizes)
+        bench = CoordinatorBench(system, Load(scratch), Joining(scratch), sizes)
         bench.prepare()
         bench.librdkafka = Confluent(system, IN_TRANSACTIONS)
         for name, measure in MEASURES.items():

@@ -2,7 +2,7 @@
 
 
 def main() -> int:
-    """Imported when it runs: the parts can be run by themselves (see comparison)."""
+    """Run the comparison, which is imported only now: its parts can be run by themselves."""
     from benchmarks.spark import comparison
 
     return comparison.main()

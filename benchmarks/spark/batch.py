@@ -3,10 +3,10 @@
 from functools import partial
 
 from benchmarks.spark import jobs
-from benchmarks.spark.bench import Bench
+from benchmarks.spark.bench import SparkBench
 from benchmarks.spark.contenders import CONTENDERS
 from benchmarks.spark.data import JSON, PLAIN
-from benchmarks.spark.jobs import Job, Place
+from benchmarks.spark.jobs import Job, TopicSource
 from benchmarks.spark.samples import Run
 from benchmarks.spark.scores import Bars
 
@@ -18,27 +18,27 @@ TWO_CORES_BARS = Bars(wall=2.2, wall_tuned=1.3)
 FEW_COLUMNS_BARS = Bars(wall=4.5, cpu=2.0, wall_tuned=2.5, cpu_tuned=1.4)
 
 
-def one_core(bench: Bench) -> None:
+def one_core(bench: SparkBench) -> None:
     _compare(bench, 1, ALL_COLUMNS, ONE_CORE_BARS)
 
 
-def two_cores(bench: Bench) -> None:
+def two_cores(bench: SparkBench) -> None:
     _compare(bench, 2, ALL_COLUMNS, TWO_CORES_BARS)
 
 
-def few_columns(bench: Bench) -> None:
+def few_columns(bench: SparkBench) -> None:
     _compare(bench, 1, FEW_COLUMNS, FEW_COLUMNS_BARS)
 
 
-def _compare(bench: Bench, cores: int, measured: dict[str, Job], bars: Bars) -> None:
+def _compare(bench: SparkBench, cores: int, measured: dict[str, Job], bars: Bars) -> None:
     for kind in (PLAIN, JSON):
         topic = bench.topic(kind, cores, bench.sizes.rows)
-        place = bench.place(cores, topic)
-        bench.agree(runs(place, jobs.everything))
+        source = bench.source(cores, topic)
+        bench.agree(runs(source, jobs.everything))
         for title, job in measured.items():
-            figures = bench.alternate(runs(place, job))
+            figures = bench.alternate(runs(source, job))
             bench.scores.compare(f"{title}, {kind}, local[{cores}]", topic.rows, figures, bars)
 
 
-def runs(place: Place, job: Job) -> dict[str, Run]:
-    return {each.name: partial(job, place, each) for each in CONTENDERS}
+def runs(source: TopicSource, job: Job) -> dict[str, Run]:
+    return {each.name: partial(job, source, each) for each in CONTENDERS}

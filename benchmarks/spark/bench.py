@@ -10,7 +10,7 @@ from tests.spark.sessions import session
 from benchmarks.broker.systems import System
 from benchmarks.harness import console
 from benchmarks.spark.data import Topic, fill
-from benchmarks.spark.jobs import Place
+from benchmarks.spark.jobs import TopicSource
 from benchmarks.spark.samples import Figures, Run, alternate
 from benchmarks.spark.scores import Scores
 from tidelog.cli.spark.environment import UNCHECKED
@@ -20,7 +20,7 @@ JVM = f"-XX:+UseParallelGC {UNCHECKED}"
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class SparkSizes:
     rows: int
     warm_ups: int
     rounds: int
@@ -32,22 +32,22 @@ class Sizes:
     aged_batches: int  # of a query that has run for long
 
 
-FULL = Sizes(4_000_000, 3, 3, 200, 5, 10_000, 180, 90, 20_000)
-QUICK = Sizes(1_000_000, 1, 1, 30, 1, 10_000, 60, 30, 2_000)
+FULL = SparkSizes(4_000_000, 3, 3, 200, 5, 10_000, 180, 90, 20_000)
+QUICK = SparkSizes(1_000_000, 1, 1, 30, 1, 10_000, 60, 30, 2_000)
 
 
 @dataclass(slots=True)
-class Bench:
+class SparkBench:
     broker: System
     scratch: Path
-    sizes: Sizes
+    sizes: SparkSizes
     scores: Scores = field(default_factory=Scores)
     _spark: SparkSession | None = None
     _cores: int = 0
     _filled: dict[str, Topic] = field(default_factory=dict)
 
     def session(self, cores: int) -> SparkSession:
-        """In the JVM of the one before, which stays warm."""
+        """Return a session in the JVM of the one before, which stays warm."""
         if self._spark is None or self._cores != cores:
             self.end_session()
             self._spark, self._cores = session(self.scratch, f"local[{cores}]", JVM, spark_driver_memory="4g"), cores
@@ -66,13 +66,13 @@ class Bench:
             console.print(f"[dim]{rows:,} records of {kind} in {partitions} partition(s)[/]")
         return self._filled[name]
 
-    def place(self, cores: int, topic: Topic) -> Place:
-        return Place(self.session(cores), self.broker.bootstrap, topic.name)
+    def source(self, cores: int, topic: Topic) -> TopicSource:
+        return TopicSource(self.session(cores), self.broker.bootstrap, topic.name)
 
     def alternate(self, runs: Mapping[str, Run], rounds: int | None = None) -> dict[str, Figures]:
         pids = [self.broker.process.pid]
         return alternate(runs, warm_ups=self.sizes.warm_ups, rounds=rounds or self.sizes.rounds, brokers=pids)
 
     def agree(self, runs: Mapping[str, Run]) -> None:
-        """Disagreement where they do not; nothing is measured."""
+        """Check that contenders find the same; raise Disagreement where they do not. Nothing is measured."""
         alternate(runs, warm_ups=0, rounds=1, brokers=())

@@ -20,12 +20,12 @@ from benchmarks.broker.systems import OURS as OUR_BROKER
 from benchmarks.broker.systems import running
 from benchmarks.harness import asked_for, console, show_bars
 from benchmarks.spark import batch, lake, pipeline, plans, sink, sink_age, streams
-from benchmarks.spark.bench import FULL, QUICK, Bench, Sizes
+from benchmarks.spark.bench import FULL, QUICK, SparkBench, SparkSizes
 from benchmarks.spark.plot import draw
 
 PLOT = Path("build/bench/spark.png")
 TERMINATED = 143
-PARTS: dict[str, Callable[[Bench], None]] = {
+PARTS: dict[str, Callable[[SparkBench], None]] = {
     "batch1": batch.one_core,
     "columns": batch.few_columns,
     "stream": streams.large,
@@ -40,7 +40,7 @@ PARTS: dict[str, Callable[[Bench], None]] = {
 
 
 def chosen() -> list[str]:
-    """All, or those that `--only` names."""
+    """Return all parts, or those that `--only` names."""
     if not asked_for("--only"):
         return list(PARTS)
     names = sys.argv[sys.argv.index("--only") + 1].split(",")
@@ -50,11 +50,11 @@ def chosen() -> list[str]:
     return names
 
 
-def compare(sizes: Sizes, parts: list[str]) -> bool:
+def compare(sizes: SparkSizes, parts: list[str]) -> bool:
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-") as name:
         scratch = Path(name)
         with running(OUR_BROKER, scratch / "broker") as broker:
-            bench = Bench(broker, scratch, sizes)
+            bench = SparkBench(broker, scratch, sizes)
             for part in parts:
                 console.print(f"[dim]{part}: load average {os.getloadavg()[0]:.1f} before it[/]")
                 PARTS[part](bench)
@@ -64,7 +64,7 @@ def compare(sizes: Sizes, parts: list[str]) -> bool:
 
 
 def main() -> int:
-    """Not 0 where a bar is missed."""
+    """Run the comparison; return 1 where a bar is missed."""
     return 0 if compare(QUICK if asked_for("--quick") else FULL, chosen()) else 1
 
 

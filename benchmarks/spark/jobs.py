@@ -12,7 +12,7 @@ ALL: Final = "key, value, topic, partition, offset, timestamp, timestampType"
 
 
 def sums_of(columns: str) -> tuple[str, ...]:
-    """Of rows in whatever order."""
+    """Return aggregates that are equal for the same rows in whatever order."""
     hashed = f"sum(cast(xxhash64({columns}) AS decimal(38,0)))", f"bit_xor(hash({columns}))"
     return ("count(*)", *hashed)
 
@@ -21,50 +21,50 @@ SUMS: Final = ("sum(offset)", *sums_of(ALL))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a job reads, and with what."""
+class TopicSource:
+    """A topic that a job reads, and the session that it reads with."""
 
     spark: SparkSession
     bootstrap: str
     topic: str
 
 
-Job = Callable[[Place, Contender], Any]
+Job = Callable[[TopicSource, Contender], Any]
 
 
-def noop(place: Place, contender: Contender) -> None:
-    _discard(contender.batch(place.spark, place.bootstrap, place.topic))
+def noop(source: TopicSource, contender: Contender) -> None:
+    _discard(contender.batch(source.spark, source.bootstrap, source.topic))
 
 
-def by_length(place: Place, contender: Contender) -> list[tuple[int, int]]:
-    return _lengths(contender.batch(place.spark, place.bootstrap, place.topic), "length(value)")
+def by_length(source: TopicSource, contender: Contender) -> list[tuple[int, int]]:
+    return _lengths(contender.batch(source.spark, source.bootstrap, source.topic), "length(value)")
 
 
-def noop_value(place: Place, contender: Contender) -> None:
-    _discard(_value_alone(place, contender).select("value"))
+def noop_value(source: TopicSource, contender: Contender) -> None:
+    _discard(_value_alone(source, contender).select("value"))
 
 
-def by_length_value(place: Place, contender: Contender) -> list[tuple[int, int]]:
-    return _lengths(_value_alone(place, contender), "length(value)")
+def by_length_value(source: TopicSource, contender: Contender) -> list[tuple[int, int]]:
+    return _lengths(_value_alone(source, contender), "length(value)")
 
 
-def by_value_size(place: Place, contender: Contender) -> list[tuple[int, int]]:
-    """Computed in the worker by ours: no value goes to the JVM."""
+def by_value_size(source: TopicSource, contender: Contender) -> list[tuple[int, int]]:
+    """Count values by size; ours computes sizes in the worker, and no value goes to the JVM."""
     if contender.name != OURS:
-        return by_length_value(place, contender)
-    frame = contender.batch(place.spark, place.bootstrap, place.topic, columns="value_size")
+        return by_length_value(source, contender)
+    frame = contender.batch(source.spark, source.bootstrap, source.topic, columns="value_size")
     return _lengths(frame, "value_size")
 
 
-def everything(place: Place, contender: Contender) -> tuple[Any, ...]:
-    """Counts, sums and a hash of all columns: contenders that differ have not done the same."""
-    frame = contender.batch(place.spark, place.bootstrap, place.topic)
+def everything(source: TopicSource, contender: Contender) -> tuple[Any, ...]:
+    """Return counts, sums and a hash of all columns: contenders that differ have not done the same."""
+    frame = contender.batch(source.spark, source.bootstrap, source.topic)
     return tuple(frame.selectExpr(*SUMS).collect()[0])
 
 
-def _value_alone(place: Place, contender: Contender) -> DataFrame:
+def _value_alone(source: TopicSource, contender: Contender) -> DataFrame:
     options = {"columns": "value"} if contender.name == OURS else {}
-    return contender.batch(place.spark, place.bootstrap, place.topic, **options)
+    return contender.batch(source.spark, source.bootstrap, source.topic, **options)
 
 
 def _discard(frame: DataFrame) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import console
-from benchmarks.spark.bench import Bench
+from benchmarks.spark.bench import SparkBench
 from benchmarks.spark.contenders import CONTENDERS, OURS, Contender
 from benchmarks.spark.data import JSON, LOAD_TOOL, PLAIN
-from benchmarks.spark.jobs import Place, sums_of
+from benchmarks.spark.jobs import TopicSource, sums_of
 from benchmarks.spark.samples import Outcome
 from benchmarks.spark.scores import Bars
 from pyspark_tidelog.lake import archive
@@ -28,31 +28,31 @@ BARS = {
 }
 
 
-def to_parquet(bench: Bench) -> None:
+def to_parquet(bench: SparkBench) -> None:
     for kind, bars in BARS.items():
         topic = bench.topic(kind, 1, bench.sizes.rows)
-        place = bench.place(1, topic)
+        source = bench.source(1, topic)
         # What is not INT96 by default is what every other writer calls a timestamp, ours too.
-        place.spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-        runs = {each.name: partial(write, place, each, bench.scratch / "lake") for each in CONTENDERS}
+        source.spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+        runs = {each.name: partial(write, source, each, bench.scratch / "lake") for each in CONTENDERS}
         figures = bench.alternate(runs)
         bench.scores.compare(f"to Parquet zstd, {kind}, local[1]", topic.rows, figures, bars)
         sizes = (f"{name} {found.median_of(MEGABYTES):,.0f} MB" for name, found in figures.items())
         console.print(f"[dim]{', '.join(sizes)}[/]")
 
 
-def write(place: Place, contender: Contender, directory: Path) -> Outcome:
+def write(source: TopicSource, contender: Contender, directory: Path) -> Outcome:
     shutil.rmtree(directory, ignore_errors=True)
     if contender.name == OURS:
-        options = {"kafka.bootstrap.servers": place.bootstrap, "subscribe": place.topic, "archiveEncoding": "spark"}
-        archive(place.spark, str(directory), options)
+        options = {"kafka.bootstrap.servers": source.bootstrap, "subscribe": source.topic, "archiveEncoding": "spark"}
+        archive(source.spark, str(directory), options)
     else:
-        frame = contender.batch(place.spark, place.bootstrap, place.topic, includeHeaders="true")
+        frame = contender.batch(source.spark, source.bootstrap, source.topic, includeHeaders="true")
         frame.select(*COLUMNS).write.option("compression", "zstd").parquet(str(directory))
     size_bytes = sum(path.stat().st_size for path in directory.rglob("*.parquet"))
-    return Outcome(partial(read_back, place, directory), more={MEGABYTES: size_bytes / 1e6})
+    return Outcome(partial(read_back, source, directory), more={MEGABYTES: size_bytes / 1e6})
 
 
-def read_back(place: Place, directory: Path) -> tuple[Any, ...]:
+def read_back(source: TopicSource, directory: Path) -> tuple[Any, ...]:
     sums = ("sum(offset)", *sums_of(", ".join(COLUMNS)))
-    return tuple(place.spark.read.parquet(str(directory)).selectExpr(*sums).collect()[0])
+    return tuple(source.spark.read.parquet(str(directory)).selectExpr(*sums).collect()[0])

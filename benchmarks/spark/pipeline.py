@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.broker.systems import OURS as OUR_BROKER
 from benchmarks.broker.systems import System, running
 from benchmarks.harness import console
-from benchmarks.spark.bench import Bench
+from benchmarks.spark.bench import SparkBench
 from benchmarks.spark.processes import cpu_seconds
 from tidelog.client.client import Client
 from tidelog.client.fetch.consumer import Consumer
@@ -37,7 +37,7 @@ READY, READY_S_MAX, FINISH_S_MAX = "running: ", 120.0, 120.0
 STEP_MS, LOOK_MS, LAST_MS = 10, 50, 100
 
 
-def run(bench: Bench) -> None:
+def run(bench: SparkBench) -> None:
     bench.end_session()
     seconds, warm_s = bench.sizes.pipeline_seconds, bench.sizes.pipeline_warm_seconds
     with running(OUR_BROKER, bench.scratch / "pipeline") as broker, Client(broker.bootstrap) as client:
@@ -46,7 +46,7 @@ def run(bench: Bench) -> None:
             latencies = Latencies(reader, warm_s * 1000)
             cpu, began = cpu_seconds(of=worker.pid), time.perf_counter()
             while sender.poll() is None:
-                latencies.look()
+                latencies.sample()
             cores = (cpu_seconds(of=worker.pid) - cpu) / (time.perf_counter() - began)
             sent = json.loads(sender.stdout.read()) if sender.stdout is not None else {}
             checks = finished(client, reader, latencies, sent, worker)
@@ -54,8 +54,8 @@ def run(bench: Bench) -> None:
 
 
 class Latencies:
-    """Of events, in milliseconds, by when their results were read. The results of a micro-batch say up to which
-    timestamp they go: all events from where the last one ended have become readable with it."""
+    """The latencies of events, in milliseconds, by when their results were read. The results of a micro-batch say up to
+    which timestamp they go: all events from where the last one ended have become readable with it."""
 
     def __init__(self, reader: ResultReader, warm_ms: int) -> None:
         self.of_events_ms: list[int] = []
@@ -64,7 +64,7 @@ class Latencies:
         self._first_ms: int | None = None
         self._readable_to_ms = 0
 
-    def look(self) -> None:
+    def sample(self) -> None:
         self._reader.poll(LOOK_MS)
         now_ms = int(time.time() * 1000)
         rows = self._reader.state.rows[TOP_VIEWED_PRODUCTS].values()
@@ -80,7 +80,8 @@ class Latencies:
         self.of_events_ms += [now_ms - each for each in range(first + STEP_MS, newest_ms + 1, STEP_MS)]
 
     def are_taken_to(self, end_ms: float) -> bool:
-        """But for the last moment, in which there may have been none."""
+        """Return whether the latencies of all events up to a time are taken, but for the last moment, in which there
+        may have been no event."""
         return self._readable_to_ms >= end_ms - LAST_MS
 
     def percentile_s(self, part: float) -> float:
@@ -90,10 +91,10 @@ class Latencies:
 
 @contextmanager
 def job(broker: System, scratch: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """Ready when its queries run."""
+    """Start the job; yield its process when its queries run."""
     log = scratch / "job.log"
-    places = ["--checkpoint", str(scratch / "job"), "--archive", str(scratch / "archive")]
-    arguments = ["tidelog_pipelines.ecommerce", "--bootstrap-server", broker.bootstrap, *places]
+    directories = ["--checkpoint", str(scratch / "job"), "--archive", str(scratch / "archive")]
+    arguments = ["tidelog_pipelines.ecommerce", "--bootstrap-server", broker.bootstrap, *directories]
     arguments.append("--producer-times")  # the truth goes by the times of the plan
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -117,7 +118,7 @@ def _environment() -> dict[str, str]:
 
 @contextmanager
 def traffic(broker: System, scratch: Path, seconds: int) -> Iterator["subprocess.Popen[str]"]:
-    """Says on its standard output what it has sent."""
+    """Start the traffic; yield its process, which says on its standard output what it has sent."""
     how = ["--rate", str(RATE), "--seconds", str(seconds), "--seed", str(SEED), "--json"]
     command = [sys.executable, "-m", "tidelog", "demo", "traffic", "-b", broker.bootstrap, *how]
     with (scratch / "traffic.log").open("wb") as errors:
@@ -132,17 +133,17 @@ def traffic(broker: System, scratch: Path, seconds: int) -> Iterator["subprocess
 def finished(
     client: Client, reader: ResultReader, latencies: Latencies, sent: dict[str, Any], worker: "subprocess.Popen[bytes]"
 ) -> list[Check]:
-    """When everything is counted, or time is up. The truth takes a while to find out: before it, what is under way has
-    its latency taken."""
+    """Wait until everything is counted, or time is up; return how the results differ from the truth. The truth takes a
+    while to find out: before it, what is under way has its latency taken."""
     until = time.monotonic() + FINISH_S_MAX
     while not latencies.are_taken_to(sent["start_ms"] + 1000 * sent["events"] / sent["rate"]):
-        latencies.look()
+        latencies.sample()
         if time.monotonic() > until or worker.poll() is not None:
             break
     truth = truth_of(Plan(sent["seed"], sent["start_ms"], sent["rate"], sent["speed"], sent["events"])).answers()
     until = time.monotonic() + FINISH_S_MAX
     while True:
-        latencies.look()
+        latencies.sample()
         checks = verdict(truth, _found(client, reader), reader.state.faults)
         if is_right(checks) or time.monotonic() > until or worker.poll() is not None:
             return checks
@@ -150,13 +151,11 @@ def finished(
 
 def _found(client: Client, reader: ResultReader) -> Answers:
     consumer = Consumer(client)
-    ends = consumer.end_offsets(place for topic in TOPICS for place in consumer.partitions(topic))
-    return reader.state.answers(
-        {topic: sum(n for place, n in ends.items() if place.topic == topic) for topic in TOPICS}
-    )
+    ends = consumer.end_offsets(each for topic in TOPICS for each in consumer.partitions(topic))
+    return reader.state.answers({topic: sum(n for each, n in ends.items() if each.topic == topic) for topic in TOPICS})
 
 
-def _show(bench: Bench, sent: dict[str, Any], latencies: Latencies, checks: list[Check], cores: float) -> None:
+def _show(bench: SparkBench, sent: dict[str, Any], latencies: Latencies, checks: list[Check], cores: float) -> None:
     rate, p95_s = sent["events"] / sent["seconds"], latencies.percentile_s(0.95)
     title = "the worked pipeline"
     held = [

@@ -11,7 +11,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.streaming.datasource import ReadMaxRows
 
 from benchmarks.harness import console
-from benchmarks.spark.bench import Bench
+from benchmarks.spark.bench import SparkBench
 from pyspark_tidelog.source.options import source_options
 from pyspark_tidelog.source.stream_reader import LimitingStreamReader, stream_reader
 from tidelog.client.admin.admin_client import Admin
@@ -22,7 +22,7 @@ from tidelog.client.producer.producer import Producer
 TOPIC, ROUNDS, SECONDS_MAX = "wide", 5, 0.5
 
 
-def plan(bench: Bench) -> None:
+def plan(bench: SparkBench) -> None:
     count = bench.sizes.partitions
     fill(bench.broker.bootstrap, count)
     given = {"kafka.bootstrap.servers": bench.broker.bootstrap, "subscribe": TOPIC, "startingOffsets": "earliest"}
@@ -40,7 +40,7 @@ def plan(bench: Bench) -> None:
 
 
 def fill(bootstrap: str, count: int) -> None:
-    """A record in each: what is empty is not planned."""
+    """Write a record into each partition: what is empty is not planned."""
     with Client(bootstrap) as client:
         Admin(client).create_topic(NewTopic(TOPIC, count))
         with Producer(client, linger_ms=20) as producer:

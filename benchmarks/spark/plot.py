@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import console
-from benchmarks.spark.scores import Line
+from benchmarks.spark.scores import ScoreLine
 
 MET_COLOUR, MISSED_COLOUR = "#2a9d8f", "#e76f51"
 OF_BAR_MAX = 3.0  # longer ones are cut, their figure is beside them
 
 
-def draw(lines: list[Line], path: Path) -> None:
-    """Needs matplotlib (the `bench` extra); says so where there is none."""
+def draw(lines: list[ScoreLine], path: Path) -> None:
+    """Draw the picture; print that matplotlib (the `bench` extra) is missing where it is."""
     try:
         pyplot: Any = importlib.import_module("matplotlib.pyplot")
     except ImportError:

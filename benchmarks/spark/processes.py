@@ -15,7 +15,8 @@ PARENT, TIMES = 1, slice(11, 15)
 
 
 def cpu_seconds(but: Collection[int] = (), of: int | None = None) -> float:
-    """Of a process (this one) and of all below it, but for these and what is below them."""
+    """Return the CPU seconds of a process (this one, unless told) and of all below it, but for the processes in `but`
+    and what is below them."""
     fields = _all_fields()
     children: dict[int, list[int]] = {}
     for pid, found in fields.items():

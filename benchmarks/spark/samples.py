@@ -13,7 +13,7 @@ Run = Callable[[], Any]
 
 @dataclass(slots=True)
 class Outcome:
-    """Of a run that has more to say than what it found."""
+    """The outcome of a run that has more to say than what it found."""
 
     found: Any  # where it takes work to find out: a function, called when the clock has stopped
     seconds: float | None = None  # where the run knows better than the clock around it
@@ -45,11 +45,11 @@ class Figures:
 
 
 class Disagreement(Exception):
-    """Two contenders did not find the same: nothing that they measured counts."""
+    """The error for contenders that did not find the same: nothing that they measured counts."""
 
 
 def alternate(runs: Mapping[str, Run], *, warm_ups: int, rounds: int, brokers: Sequence[int]) -> dict[str, Figures]:
-    """Each in turn; the first `warm_ups` rounds are not counted. What they find must be equal."""
+    """Run each contender in turn; the first `warm_ups` rounds are not counted. What they find must be equal."""
     figures = {name: Figures() for name in runs}
     for number in range(warm_ups + rounds):
         found: dict[str, Any] = {}

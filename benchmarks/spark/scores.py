@@ -12,7 +12,8 @@ from benchmarks.spark.samples import Figures
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """How often a contender's figure ours has to reach: wall and CPU, against the default one and the tuned one."""
+    """The multiples of a contender's speed that ours has to reach: wall and CPU, against the default one and the tuned
+    one."""
 
     wall: float | None = None
     cpu: float | None = None
@@ -24,7 +25,7 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScoreLine:
     """A figure as a part of its bar: 1 and more is met, whichever way the bar goes."""
 
     what: str
@@ -38,21 +39,21 @@ class Line:
 
 class Scores:
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[ScoreLine] = []
 
     @property
     def are_met(self) -> bool:
         return all(line.is_met for line in self.lines)
 
     def at_least(self, what: str, value: float, limit: float, unit: str = "x") -> str:
-        """The verdict, for a table."""
+        """Hold a figure against its least value; return the verdict, for a table."""
         return self._held(what, f"{value:,.2f}{unit}", f">= {limit:,g}{unit}", value / limit)
 
     def at_most(self, what: str, value: float, limit: float, unit: str) -> str:
         return self._held(what, f"{value:,.2f}{unit}", f"<= {limit:,g}{unit}", limit / max(value, 1e-9))
 
     def _held(self, what: str, measured: str, wanted: str, of_bar: float) -> str:
-        line = Line(what, measured, of_bar)
+        line = ScoreLine(what, measured, of_bar)
         self.lines.append(line)
         hold(what, measured, wanted, line.is_met)
         return f"{verdict(line.is_met)} ({wanted})"
@@ -60,8 +61,8 @@ class Scores:
     def compare(
         self, title: str, rows: int, figures: Mapping[str, Figures], bars: Bars | Mapping[str, float], *, to: str = OURS
     ) -> None:
-        """A row a contender, each set against `to`. `bars` that are a mapping are of the wall of those contenders
-        against `to`, the other way round: how many times as fast they have to be."""
+        """Print a row for each contender, each set against `to`. `bars` that are a mapping are of the wall of those
+        contenders against `to`, the other way round: how many times as fast they have to be."""
         table = Table(title=title, title_justify="left", title_style="bold")
         for column in ("", "s", "M rows/s", "M rows/CPU-s", *_ratio_titles(to), ""):
             table.add_column(column, justify="right" if column else "left")

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.spark.bench import Bench
+from benchmarks.spark.bench import SparkBench
 from benchmarks.spark.contenders import DEFAULT, OURS
 from benchmarks.spark.data import JSON
 from benchmarks.spark.jobs import sums_of
@@ -45,7 +45,7 @@ ROWS = {
 }
 
 
-def write(bench: Bench) -> None:
+def write(bench: SparkBench) -> None:
     names = (f"sink-{number}" for number in itertools.count())
     bench.session(CORES)  # here, because the end of another would count
     for kind in (TEXT, JSON):
@@ -55,7 +55,7 @@ def write(bench: Bench) -> None:
         bench.scores.compare(title, bench.sizes.rows, figures, BARS, to=DEFAULT)
 
 
-def _write(bench: Bench, kind: str, options: Mapping[str, str], names: Iterator[str]) -> Outcome:
+def _write(bench: SparkBench, kind: str, options: Mapping[str, str], names: Iterator[str]) -> Outcome:
     spark, bootstrap, topic = bench.session(CORES), bench.broker.bootstrap, next(names)
     with Client(bootstrap) as client:
         Admin(client).create_topic(NewTopic(topic, 2))

@@ -12,7 +12,7 @@ import uuid
 from tests.spark.sink_driving import Run, rows
 
 from benchmarks.harness import console
-from benchmarks.spark.bench import Bench
+from benchmarks.spark.bench import SparkBench
 from tidelog.client.admin.admin_client import Admin
 from tidelog.client.admin.topics import NewTopic
 from tidelog.client.client import Client
@@ -24,7 +24,7 @@ BAR = 1.1
 TOLD_EVERY = 2_000
 
 
-def age(bench: Bench) -> None:
+def age(bench: SparkBench) -> None:
     bootstrap, topic = bench.broker.bootstrap, "sink-age"
     with Client(bootstrap) as client:
         Admin(client).create_topic(NewTopic(topic, TASKS))

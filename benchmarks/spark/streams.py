@@ -11,10 +11,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rich.table import Table
 
 from benchmarks.harness import console
-from benchmarks.spark.bench import Bench
+from benchmarks.spark.bench import SparkBench
 from benchmarks.spark.contenders import CONTENDERS, DEFAULT, OURS, TUNED, Contender
 from benchmarks.spark.data import JSON, PLAIN
-from benchmarks.spark.jobs import SUMS, Place
+from benchmarks.spark.jobs import SUMS, TopicSource
 from benchmarks.spark.samples import Figures, Outcome
 from benchmarks.spark.scores import Bars, Scores
 
@@ -25,12 +25,12 @@ LATENCY_MAX, START_S_MORE_MAX = 1.0, 1.5
 START, BATCH, WHOLE = "start, s", "batch, ms", "with the start, s"
 
 
-def large(bench: Bench) -> None:
+def large(bench: SparkBench) -> None:
     for kind in (PLAIN, JSON):
         topic = bench.topic(kind, 1, bench.sizes.rows)
-        place = bench.place(1, topic)
-        bench.agree({each.name: partial(stream_sums, place, each, bench.scratch) for each in CONTENDERS})
-        runs = {each.name: partial(run_stream, place, each, LARGE_ROWS, bench.scratch) for each in CONTENDERS}
+        source = bench.source(1, topic)
+        bench.agree({each.name: partial(stream_sums, source, each, bench.scratch) for each in CONTENDERS})
+        runs = {each.name: partial(run_stream, source, each, LARGE_ROWS, bench.scratch) for each in CONTENDERS}
         figures = bench.alternate(runs)
         title = f"stream, {LARGE_ROWS:,} rows a micro-batch, {kind}, local[1]"
         bench.scores.compare(title, topic.rows, figures, LARGE_BARS)
@@ -38,12 +38,12 @@ def large(bench: Bench) -> None:
         console.print(f"[dim]with the start of the query, which has a bar of its own, s: {', '.join(whole)}[/]")
 
 
-def small(bench: Bench) -> None:
+def small(bench: SparkBench) -> None:
     topic = bench.topic(PLAIN, 1, SMALL_ROWS * bench.sizes.small_batches)
-    place = bench.place(1, topic)
-    runs = {each.name: partial(run_stream, place, each, SMALL_ROWS, bench.scratch) for each in CONTENDERS}
+    source = bench.source(1, topic)
+    runs = {each.name: partial(run_stream, source, each, SMALL_ROWS, bench.scratch) for each in CONTENDERS}
     # Spark remembers the progress of a hundred batches unless it is told to remember more.
-    place.spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(bench.sizes.small_batches + 10))
+    source.spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(bench.sizes.small_batches + 10))
     show_small(bench.scores, bench.alternate(runs, bench.sizes.small_rounds))
 
 
@@ -66,11 +66,11 @@ def show_small(scores: Scores, figures: dict[str, Figures]) -> None:
     console.print(table)
 
 
-def run_stream(place: Place, contender: Contender, rows_a_batch: int, scratch: Path) -> Outcome:
-    """All that is there, to noop, from an empty checkpoint. What counts is the time of the micro-batches, trigger to
-    committed; the start of the query is a figure of its own."""
+def run_stream(source: TopicSource, contender: Contender, rows_a_batch: int, scratch: Path) -> Outcome:
+    """Stream all that is there to noop, from an empty checkpoint. What counts is the time of the micro-batches, trigger
+    to committed; the start of the query is a figure of its own."""
     checkpoint = _empty(scratch / "checkpoint")
-    frame = contender.stream(place.spark, place.bootstrap, place.topic, maxOffsetsPerTrigger=str(rows_a_batch))
+    frame = contender.stream(source.spark, source.bootstrap, source.topic, maxOffsetsPerTrigger=str(rows_a_batch))
     writer = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
     began = time.perf_counter()
     query = writer.trigger(availableNow=True).start()
@@ -85,16 +85,16 @@ def run_stream(place: Place, contender: Contender, rows_a_batch: int, scratch: P
     return Outcome(rows, sum(took_ms) / 1000, {START: start_s, BATCH: median_ms, WHOLE: whole_s})
 
 
-def stream_sums(place: Place, contender: Contender, scratch: Path) -> tuple[Any, ...]:
-    """Counts, sums and hashes of all columns, over all micro-batches."""
+def stream_sums(source: TopicSource, contender: Contender, scratch: Path) -> tuple[Any, ...]:
+    """Return counts, sums and hashes of all columns, over all micro-batches."""
     checkpoint = _empty(scratch / "checkpoint")
-    frame = contender.stream(place.spark, place.bootstrap, place.topic, maxOffsetsPerTrigger=str(LARGE_ROWS))
-    name = f"sums_{place.topic}_{contender.name}".replace("-", "_").replace(", ", "_")
+    frame = contender.stream(source.spark, source.bootstrap, source.topic, maxOffsetsPerTrigger=str(LARGE_ROWS))
+    name = f"sums_{source.topic}_{contender.name}".replace("-", "_").replace(", ", "_")
     writer = frame.selectExpr(*SUMS).writeStream.format("memory").outputMode("complete").queryName(name)
     query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     _await(query, contender)
-    found = tuple(place.spark.table(name).collect()[0])
-    place.spark.catalog.dropTempView(name)
+    found = tuple(source.spark.table(name).collect()[0])
+    source.spark.catalog.dropTempView(name)
     return found
 
 

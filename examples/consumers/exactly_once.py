@@ -41,8 +41,8 @@ def main() -> None:
     group = None
 
     def assigned(consumer: Consumer, _partitions: list[TopicPartition]) -> None:
-        """Who we are goes with the offsets, and is of the time when the partitions became ours: asked for later, it
-        may be that of a generation in which they are another's, and the broker could not refuse them."""
+        """Note who we are at the time when the partitions became ours, because it goes with the offsets: asked for
+        later, it may be that of a generation in which they are another's, and the broker could not refuse them."""
         nonlocal group
         group = consumer.consumer_group_metadata()
 
@@ -87,7 +87,7 @@ def rewind(consumer: Consumer, records: list[Message]) -> None:
 
 
 def insist(call: Callable[[], object]) -> None:
-    """Calls that only waited too long may be made again. After a fatal error only a new start helps."""
+    """Call again what only waited too long. After a fatal error only a new start helps."""
     while True:
         try:
             call()
@@ -101,7 +101,8 @@ def insist(call: Callable[[], object]) -> None:
 
 
 def stop(error: KafkaError) -> NoReturn:
-    """Most likely another process has our transactional id now. Nothing of ours may happen any more."""
+    """End the program. Most likely another process has our transactional id now: nothing of ours may happen any
+    more."""
     print(f"fenced: {error}", flush=True)
     os._exit(1)
 

@@ -67,7 +67,8 @@ def revoked(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
 
 
 def lost(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
-    """Not revoked: nobody waits for us, they have another owner already."""
+    """Drop what was read of partitions that were lost. They were not revoked: nobody waits for us, they have another
+    owner already."""
     print(f"lost {[each.partition for each in partitions]}", flush=True)
 
 

@@ -51,8 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers: this Python, whatever is on the path
     spark = SparkSession.builder.appName("archive").getOrCreate()
     trigger: dict[str, object] = {"availableNow": True} if options.available_now else {"processingTime": "1 minute"}
-    place = options.bootstrap_server, options.topic, options.directory
-    keep_archiving(spark, *place, options.checkpoint, trigger).awaitTermination()
+    query = keep_archiving(
+        spark, options.bootstrap_server, options.topic, options.directory, options.checkpoint, trigger
+    )
+    query.awaitTermination()
     print(f"{read_back(spark, options.directory).count()} records in {options.directory}")
     for problem in problems(options.directory):
         print(problem)

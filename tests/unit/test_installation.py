@@ -63,7 +63,7 @@ def test_a_long_step_says_that_it_goes_on(
     is_terminal: bool, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal, raising=False)
-    line = step.Line("x")
+    line = step.StepLine("x")
     line.show(16.0)
     assert capsys.readouterr().out.endswith(shown)
     line.show(16.4)

@@ -22,7 +22,8 @@ Setting = str | int | float | bool
 
 
 class BrokerFailed(RuntimeError):
-    """The broker did not start, or did not stop in order; the text ends with the last lines of its log."""
+    """The error of a broker that did not start, or did not stop in order; the text ends with the last lines of its
+    log."""
 
 
 def broker(overrides: Mapping[str, Setting] | None = None, /, **settings: Setting) -> "Broker":

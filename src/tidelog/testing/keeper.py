@@ -40,7 +40,7 @@ Answer = dict[str, Any]
 
 
 class ParentGone(Exception):
-    """The parent has ended: nobody is left to keep nodes for."""
+    """The signal that the parent has ended: nobody is left to keep nodes for."""
 
 
 class CommandRefused(Exception):

@@ -28,13 +28,14 @@ _log_positions = pytest.StashKey[int]()
 
 @pytest.fixture(scope="session")
 def kafka_broker_settings() -> "Mapping[str, Setting]":
-    """Settings of `kafka_broker`, by Kafka's names. To change them, define a fixture of this name in conftest.py."""
+    """Return the settings of `kafka_broker`, by Kafka's names. To change them, define a fixture of this name in
+    conftest.py."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def kafka_broker(kafka_broker_settings: "Mapping[str, Setting]") -> "Iterator[Broker]":
-    """A broker in a process of its own, for the session."""
+    """Yield a broker in a process of its own, for the session."""
     from tidelog.testing.broker import broker
 
     with broker(kafka_broker_settings) as started:
@@ -43,14 +44,15 @@ def kafka_broker(kafka_broker_settings: "Mapping[str, Setting]") -> "Iterator[Br
 
 @pytest.fixture
 def kafka_topic_prefix(request: pytest.FixtureRequest) -> str:
-    """A prefix for names that no other test has, nor another run of this one."""
+    """Return a prefix for names that no other test has, nor another run of this one."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", request.node.name)[:NAME_CHARACTERS_MAX].strip("-")
     return f"{name}-{uuid.uuid4().hex[:8]}-"
 
 
 @pytest.fixture
 def kafka_topic(kafka_broker: "Broker", kafka_topic_prefix: str) -> Callable[..., str]:
-    """`kafka_topic(name="topic", partitions=1, **configs)` creates a topic of this test and returns its full name."""
+    """Return `kafka_topic(name="topic", partitions=1, **configs)`, which creates a topic of this test and returns its
+    full name."""
     from tidelog.testing.topics import create_topic
 
     def create(name: str = "topic", partitions: int = 1, **configs: "Setting") -> str:

@@ -9,7 +9,7 @@ from tidelog_pipelines.ecommerce import events
 
 
 def is_bot() -> Column:
-    """Of a row with `kind`, `user_agent` and `dwell_ms`."""
+    """Return the condition that a row, by its `kind`, `user_agent` and `dwell_ms`, comes from a program."""
     said = F.lower("user_agent")
     says_so = reduce(Column.__or__, (said.contains(word) for word in events.BOT_WORDS))
     is_too_quick = (F.col("kind") == events.PRODUCT_VIEWED) & (F.col("dwell_ms") < events.HUMAN_DWELL_MS_MIN)

@@ -15,7 +15,7 @@ LOG: Final = logging.getLogger("tidelog_pipelines")
 
 
 class DroppedRows:
-    """What one query has dropped since it was started."""
+    """The count of the rows that one query has dropped since it was started."""
 
     def __init__(self, query: "StreamingQuery") -> None:
         self._query = query
@@ -23,9 +23,9 @@ class DroppedRows:
         self._batch_told: int | None = None
         self._rows = 0
 
-    def look(self) -> None:
-        """To be called often. The last progress is cheap to ask for; that of all batches is asked for when some passed
-        between two looks."""
+    def follow(self) -> None:
+        """Add up what the batches since the last call have dropped. Call it often: the last progress is cheap to ask
+        for, that of all batches is asked for only when several have passed since."""
         progress = self._query.lastProgress
         if progress is None:
             return
@@ -33,8 +33,8 @@ class DroppedRows:
         for each in [progress] if is_next else self._query.recentProgress:
             self._add(each)
 
-    def last_look(self) -> int:
-        """When the query has ended: all rows that it dropped."""
+    def total(self) -> int:
+        """Add up the batches that are left, of a query that has ended, and return all rows that it dropped."""
         for each in self._query.recentProgress:
             self._add(each)
         return self._rows

@@ -12,6 +12,8 @@ FieldType: TypeAlias = Literal["string", "integer"]
 PRODUCT_VIEWED: Final = "product_viewed"
 ADD_TO_CART: Final = "add_to_cart"
 PURCHASE_COMPLETED: Final = "purchase_completed"
+# The columns by which a record is told from all others.
+COORDINATES: Final = ("topic", "partition", "offset")
 KINDS: Final = (PRODUCT_VIEWED, ADD_TO_CART, PURCHASE_COMPLETED)
 
 LATENESS_MS_MAX: Final = 30_000  # from event time to the record's timestamp; what took longer is a dead letter
@@ -50,13 +52,13 @@ EXACT_TYPES: Final[dict[FieldType, str]] = {"string": "variant", "integer": "big
 
 @dataclass(frozen=True, slots=True)
 class EventTopics:
-    """Where the events of each kind are."""
+    """The topics of the events, one a kind."""
 
     prefix: str = ""
 
     @property
     def names(self) -> dict[str, str]:
-        """Topic by kind."""
+        """The topic of each kind."""
         return {kind: self.prefix + kind for kind in KINDS}
 
     def kind(self, topic: str) -> str:
@@ -80,7 +82,7 @@ def all_fields() -> dict[str, FieldType]:
 
 
 def json_schema() -> str:
-    """Of every kind at once, as Spark writes a schema: one parse for all topics."""
+    """Return the schema of all kinds together, as Spark writes one: a single parse serves all topics."""
     fields = [f"{name} {QUICK_TYPES[type_]}" for name, type_ in all_fields().items()]
     return ", ".join([*fields, items_schema(QUICK_TYPES)])
 

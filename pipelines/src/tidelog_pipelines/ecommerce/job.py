@@ -29,8 +29,8 @@ BATCH_S_MAX: Final = 20  # that a running batch has to finish in, when the job i
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: ended by a signal, or `--available-now` is done; 1: a query failed, rows were dropped, or the cluster is out
-    of reach."""
+    """Run the job and return its exit code. 0: ended by a signal, or `--available-now` is done; 1: a query failed, rows
+    were dropped, or the cluster is out of reach."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of every batch
     settings = parse(arguments)
@@ -56,7 +56,7 @@ def run(settings: Settings) -> int:
 
 
 def unsignalled(seconds: float) -> bool:
-    """Nobody says stop, however long it waits."""
+    """Sleep, and return that nobody said stop."""
     time.sleep(seconds)
     return False
 
@@ -64,30 +64,32 @@ def unsignalled(seconds: float) -> bool:
 def start(
     spark: "SparkSession", settings: Settings, is_told: Callable[[float], bool] = unsignalled
 ) -> list["StreamingQuery"]:
-    """The queries, in the order in which they are to be stopped. One after the other: each starts a Python process, to
-    which Spark gives ten seconds, and on a busy machine three at once do not make it. The results are what people wait
-    for: their first batch, which is slow while the JVM is cold, has the machine to itself."""
+    """Start the queries and return them in the order in which they are to be stopped. They start one after the other:
+    each starts a Python process, to which Spark gives ten seconds, and on a busy machine three at once do not make it.
+    The results are what people wait for: their first batch, which is slow while the JVM is cold, has the machine to
+    itself."""
     from tidelog_pipelines.ecommerce import queries
 
-    started = [with_first_batch(begun(queries.start_results(spark, settings)), is_told)]
-    started.append(begun(queries.start_dead_letters(spark, settings)))
+    started = [wait_for_first_batch(wait_for_sources(queries.start_results(spark, settings)), is_told)]
+    started.append(wait_for_sources(queries.start_dead_letters(spark, settings)))
     if settings.archive is not None:
-        started.append(begun(queries.start_archiving(spark, settings, settings.archive)))
+        started.append(wait_for_sources(queries.start_archiving(spark, settings, settings.archive)))
     LOG.info("running: %s", ", ".join(str(query.name) for query in started))
     return started
 
 
-def begun(query: "StreamingQuery") -> "StreamingQuery":
-    """It has its sources, or has failed."""
+def wait_for_sources(query: "StreamingQuery") -> "StreamingQuery":
+    """Wait until the query has its sources, or has failed."""
     while query.isActive and query.status["message"].startswith("Initializing"):
         time.sleep(0.02)
     return query
 
 
-def with_first_batch(
+def wait_for_first_batch(
     query: "StreamingQuery", is_told: Callable[[float], bool], patience_s: float = FIRST_BATCH_S_MAX
 ) -> "StreamingQuery":
-    """It has done its first batch, or found nothing to do, or failed; or it takes too long, or somebody says stop."""
+    """Wait until the query has done its first batch, found nothing to do, or failed, until `patience_s` is over, or
+    until somebody says stop."""
     deadline = time.monotonic() + patience_s
     while query.isActive and query.lastProgress is None and time.monotonic() < deadline:
         if is_told(LOOK_S / 10):
@@ -96,11 +98,12 @@ def with_first_batch(
 
 
 def supervise(started: Sequence["StreamingQuery"], is_told: Callable[[float], bool]) -> int:
-    """Until all have ended, one has failed, or somebody says so (`is_told` waits for that so many seconds)."""
+    """Wait until all queries have ended, one has failed, or `is_told`, which waits so many seconds for a signal, says
+    that one came; then stop them and return the exit code."""
     dropped = [DroppedRows(query) for query in started]
     while any(query.isActive for query in started) and not _failed(started):
         for each in dropped:
-            each.look()
+            each.follow()
         if is_told(LOOK_S):
             break
     failed = _failed(started)
@@ -108,14 +111,14 @@ def supervise(started: Sequence["StreamingQuery"], is_told: Callable[[float], bo
         stop(query)
     for query in failed:
         print(f"ecommerce: query {query.name} failed: {query.exception()}", file=sys.stderr)
-    rows = sum(each.last_look() for each in dropped)
+    rows = sum(each.total() for each in dropped)
     if rows:
         print(f"ecommerce: {rows} rows were dropped at the watermark; the results lack them", file=sys.stderr)
     return 1 if failed or rows else 0
 
 
 def stop(query: "StreamingQuery") -> None:
-    """Between two batches, where there is such a moment: what is cut off in the middle would be done again."""
+    """Stop a query between two batches where possible, because a batch that is interrupted would be done again."""
     deadline = time.monotonic() + BATCH_S_MAX
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -128,8 +131,8 @@ def _failed(started: Sequence["StreamingQuery"]) -> list["StreamingQuery"]:
 
 @contextmanager
 def stop_signal() -> Iterator[Callable[[float], bool]]:
-    """Waits so many seconds for SIGTERM or Ctrl-C, and says whether it came. After the session is there, because
-    pyspark takes Ctrl-C for itself."""
+    """Yield a function that waits so many seconds for SIGTERM or Ctrl-C and returns whether one came. Enter it after
+    the session is there, because pyspark takes Ctrl-C for itself."""
     told = threading.Event()
     before = {number: signal.signal(number, lambda *_: told.set()) for number in (signal.SIGTERM, signal.SIGINT)}
     try:

@@ -20,7 +20,7 @@ from tidelog_pipelines.traffic.rules import event_or_reason, is_robot
 
 @dataclass(frozen=True, slots=True)
 class TopicLog:
-    """An EventLog; goes into every task, and connects only when it is asked."""
+    """An EventLog that reads topics. It goes into every task, and connects only when it is asked."""
 
     cluster: ClusterOptions
     fetch: FetchSettings
@@ -55,7 +55,7 @@ class TopicLog:
 
 
 def offset_at(client: Client, topic_partition: TopicPartition, time_ms: int, end: int) -> int:
-    """Of the first record that is not older; `end` where there is none."""
+    """Return the offset of the first record that is not older than a time; `end` where there is none."""
     found = list_offsets(client, {topic_partition: max(0, time_ms)})[topic_partition]
     if isinstance(found, ClientError):
         raise found
@@ -63,7 +63,7 @@ def offset_at(client: Client, topic_partition: TopicPartition, time_ms: int, end
 
 
 def counted_id(kind: str, value: bytes | None, timestamp_ms: int) -> str | None:
-    """None: it does not count."""
+    """Return the id of the event in a record; None where the record does not count."""
     event = event_or_reason(kind, value or b"", timestamp_ms)
     if isinstance(event, str) or is_robot(kind, event):
         return None

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidelog_pipelines.ecommerce import events
-from tidelog_pipelines.ecommerce.events import EventTopics
+from tidelog_pipelines.ecommerce.events import COORDINATES, EventTopics
 
 # Spark reads single quotes as JSON by default; nobody else does.
 _JSON_OPTIONS: Final = {"allowSingleQuotes": "false"}
@@ -21,8 +21,8 @@ _WORDS: Final = ("true", "false", "NaN", "Infinity", "+Infinity", "-Infinity", "
 
 
 def parsed(records: DataFrame, topics: EventTopics) -> DataFrame:
-    """`records` (value, topic, timestamp, and whatever else) with `kind`, `json` (the fields as they were found) and
-    `reason`: why it is a dead letter, null where the event is good."""
+    """Return `records` (value, topic, timestamp, and whatever else) with `kind`, `json` (the fields as they were found)
+    and `reason`: why the record is a dead letter, null where the event is good."""
     read = F.from_json(_text(), events.json_schema(), _JSON_OPTIONS)
     # A generator of one row is the fence that the optimizer respects: it would push a later filter, and with it a
     # second parse (or a third), below this one.
@@ -31,16 +31,16 @@ def parsed(records: DataFrame, topics: EventTopics) -> DataFrame:
 
 
 def events_of(parsed_records: DataFrame) -> DataFrame:
-    """Every record, with the fields that results are made of: null where it is a dead letter."""
+    """Return every record with the fields that results are made of: null where it is a dead letter."""
     names = ("event_id", "at", "user_agent", "dwell_ms", "product_id", "amount_cents")
     fields = [F.when(F.col("reason").isNull(), _value(name)).alias(name) for name in names]
-    place = ("topic", "partition", "offset", "timestamp")
-    return parsed_records.select(*place, "kind", *fields)
+    columns = (*COORDINATES, "timestamp")
+    return parsed_records.select(*columns, "kind", *fields)
 
 
 def dead_letters(parsed_records: DataFrame, topic: str) -> DataFrame:
-    """As records for the sink: why, whence, and the bytes as they were. Keyed as the original, so that what one user
-    did stays in order."""
+    """Return the dead letters as records for the sink: why, whence, and the bytes as they were. They are keyed as the
+    original, so that what one user did stays in order."""
     letter = F.struct("reason", "topic", "partition", "offset", "timestamp", _base64().alias("value_base64"))
     bad = parsed_records.where("reason is not null")
     return bad.select("key", F.to_json(letter).alias("value"), F.lit(topic).alias("topic"))
@@ -66,7 +66,7 @@ def _reason() -> Column:
 
 
 def _has_its_own() -> Column:
-    """The fields of its kind."""
+    """Return the condition that an event has all fields of its kind."""
     has = F.lit(False)
     for kind, fields in events.OWN_FIELDS.items():
         own = reduce(Column.__and__, (_has(name, type_) for name, type_ in fields.items()))
@@ -90,7 +90,8 @@ def _has_items() -> Column:
 
 
 def _has(name: str, type_: events.FieldType) -> Column:
-    """Integers of a wrong type are null already. Never null itself, so that `not` means what it says."""
+    """Return the condition that an event has a field of a type. Integers of a wrong type are null already. The
+    condition is never null itself, so that `not` means what it says."""
     field = F.col(f"json.{name}")
     if type_ == "integer":
         return field.isNotNull()
@@ -99,7 +100,7 @@ def _has(name: str, type_: events.FieldType) -> Column:
 
 
 def _is_doubtful(text: Column) -> Column:
-    """Whether what was read as a string may have been a number, a word or a structure."""
+    """Return the condition that what was read as a string may have been a number, a word or a structure."""
     is_number = (text < ":") & text.rlike(_NUMBER)
     return F.coalesce(is_number | text.startswith("{") | text.startswith("[") | text.isin(*_WORDS), F.lit(False))
 
@@ -109,7 +110,7 @@ def _is_string(variant: Column) -> Column:
 
 
 def _again(schema: str, name: str) -> Column:
-    """Only within a branch that few records take."""
+    """Parse a field once more, with another schema; only for a branch that few records take."""
     return F.from_json(_text(), schema, _JSON_OPTIONS)[name]
 
 
@@ -118,13 +119,14 @@ def _value(name: str) -> Column:
 
 
 def _is_json() -> Column:
-    """Is it an object?"""
+    """Return the condition that a record is an object in JSON."""
     kind = F.schema_of_variant(F.try_parse_json(_text()))
     return F.coalesce(_is_whole_text() & kind.startswith("OBJECT"), F.lit(False))
 
 
 def _is_whole_text() -> Column:
-    """Spark's reader takes bytes that are no UTF-8, and stops after the first value whatever follows: we do not."""
+    """Return the condition that a record is UTF-8 and ends with its object. Spark's reader takes bytes that are no
+    UTF-8, and stops after the first value whatever follows: we do not."""
     ends_well = _text().endswith("}") | F.btrim(_text(), F.lit(" \t\r\n")).endswith("}")  # nearly always at once
     return F.coalesce(F.is_valid_utf8(_text()) & ends_well, F.lit(False))
 
@@ -134,5 +136,5 @@ def _text() -> Column:
 
 
 def _base64() -> Column:
-    """In one line."""
+    """Return the value in base64, in one line."""
     return F.translate(F.base64("value"), "\r\n", "")

@@ -14,7 +14,7 @@ from tidelog_pipelines.ecommerce.lookback import TopicLog
 from tidelog_pipelines.ecommerce.parse import dead_letters, events_of, parsed
 from tidelog_pipelines.ecommerce.repeats import EventLog, first_of_each
 from tidelog_pipelines.ecommerce.results import as_records, counted, in_windows, totals
-from tidelog_pipelines.ecommerce.settings import Settings
+from tidelog_pipelines.ecommerce.settings import DEAD_LETTERS, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 FORMAT: Final = "tidelog"
-RESULTS: Final = "results"
-DEAD_LETTERS: Final = "dead_letters"
+RESULTS_QUERY: Final = "results"
 ARCHIVE: Final = "archive"
 # Behind the latest end of a window, which is up to five minutes ahead of the events. All that it costs is a few rows of
 # state for each minute.
@@ -35,7 +34,7 @@ BACKLOG_TIME: Final = "20m"
 
 
 def result_records(records: "DataFrame", settings: Settings, log: EventLog) -> "DataFrame":
-    """From records of the event topics to records of the result topics."""
+    """Turn records of the event topics into records of the result topics."""
     events = first_of_each(counted(events_of(parsed(records, settings.topics))), log)
     windowed = in_windows(events).withWatermark("window_end", WATERMARK)
     return as_records(totals(windowed), settings.results_prefix)
@@ -43,12 +42,12 @@ def result_records(records: "DataFrame", settings: Settings, log: EventLog) -> "
 
 def start_results(spark: "SparkSession", settings: Settings) -> "StreamingQuery":
     columns = "value,topic,partition,offset,timestamp"
-    records = _read(spark, settings, settings.topics.counted, columns, RESULTS, maxTimePerTrigger=BACKLOG_TIME)
+    records = _read(spark, settings, settings.topics.counted, columns, RESULTS_QUERY, maxTimePerTrigger=BACKLOG_TIME)
     log = TopicLog(cluster_options(settings.cluster), fetch_settings(settings.cluster), settings.topics)
     # By way of foreachBatch, because Spark hands updates to no sink that is written in Python.
     changes = result_records(records, settings, log).writeStream.outputMode("update")
     writer = changes.foreachBatch(lambda batch, batch_id: write_exactly_once(batch, batch_id, settings.cluster))
-    writer = writer.option("checkpointLocation", settings.checkpoint_of(RESULTS)).queryName(RESULTS)
+    writer = writer.option("checkpointLocation", settings.checkpoint_of(RESULTS_QUERY)).queryName(RESULTS_QUERY)
     return writer.trigger(**settings.when(settings.trigger)).start()
 
 

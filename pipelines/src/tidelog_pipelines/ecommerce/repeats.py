@@ -13,26 +13,25 @@ This holds on rows as the source reads them: in order, before anything is shuffl
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tidelog_pipelines.ecommerce.events import REPEAT_MS_MAX
+from tidelog_pipelines.ecommerce.events import COORDINATES, REPEAT_MS_MAX
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
     from pyspark.sql import DataFrame
 
-PLACE: Final = ("topic", "partition", "offset")
-
 
 class EventLog(Protocol):
-    """Where to look up what was not seen."""
+    """A log to look up events in that were not seen."""
 
     @property
     def name(self) -> str:
-        """Of the cluster."""
+        """The name of the cluster."""
 
     def ids(self, topic: str, partition: int, start: int, end: int, since_ms: int) -> Iterable[tuple[str, int]]:
-        """Ids and timestamps of the events in [start, end) that are not older than this, in the order of the log."""
+        """Yield ids and timestamps of the events in [start, end) that are not older than `since_ms`, in the order of
+        the log."""
 
 
 @dataclass(slots=True)
@@ -43,13 +42,14 @@ class Recent:
     seen_ms: dict[str, int] = field(default_factory=dict)
 
     def see(self, event_id: str, timestamp_ms: int) -> bool:
-        """Was it here before, not longer ago than a repeat takes?"""
+        """Note an event, and return whether it is a repeat: whether its id was here before, not longer ago than a
+        repeat takes."""
         before_ms = self.seen_ms.pop(event_id, None)
         self.seen_ms[event_id] = timestamp_ms
         return before_ms is not None and timestamp_ms - before_ms <= REPEAT_MS_MAX
 
     def catch_up(self, log: EventLog, topic: str, partition: int, offset: int, timestamp_ms: int) -> None:
-        """To be right at `offset`, whatever was seen before."""
+        """Read as much of the log as it takes to be right at `offset`, whatever was seen before."""
         if offset == self.next_offset:
             return
         if offset < self.next_offset:  # a batch is read again
@@ -61,8 +61,8 @@ class Recent:
         self.next_offset = offset
 
     def forget(self, timestamp_ms: int) -> None:
-        """What is too old to be repeated. In one walk: a dict begins at its first entry that ever was, so that to ask
-        for the first again and again walks over all that is deleted."""
+        """Forget the ids that are too old to be repeated. They are found in one walk: a dict begins at its first entry
+        that ever was, so that to ask for the first again and again walks over all that is deleted."""
         limit_ms = timestamp_ms - 2 * REPEAT_MS_MAX
         old = list(takewhile(lambda each: each[1] < limit_ms, self.seen_ms.items()))
         for event_id, _ in old:
@@ -75,8 +75,8 @@ _recent: dict[tuple[str, str, int], Recent] = {}
 
 @dataclass(frozen=True, slots=True)
 class FirstOfEach:
-    """For `mapInArrow`: of rows with a place, `timestamp_ms` and `event_id` (null: not to be counted), the first of
-    each id, without these columns."""
+    """A function for `mapInArrow` that takes rows with `topic`, `partition`, `offset`, `timestamp_ms` and `event_id`
+    (null: not to be counted) and yields the first of each id, without these columns."""
 
     log: EventLog
 
@@ -85,9 +85,11 @@ class FirstOfEach:
 
         reached: dict[tuple[str, int], Recent] = {}  # in this task
         for batch in batches:
-            rows = zip(*(batch.column(name).to_pylist() for name in (*PLACE, "timestamp_ms", "event_id")), strict=True)
+            rows = zip(
+                *(batch.column(name).to_pylist() for name in (*COORDINATES, "timestamp_ms", "event_id")), strict=True
+            )
             mask = pa.array([self._is_first(reached, *row) for row in rows], pa.bool_())
-            yield batch.drop_columns([*PLACE, "timestamp_ms", "event_id"]).filter(mask)
+            yield batch.drop_columns([*COORDINATES, "timestamp_ms", "event_id"]).filter(mask)
         for recent in reached.values():
             if recent.seen_ms:
                 recent.forget(next(reversed(recent.seen_ms.values())))
@@ -111,16 +113,17 @@ class FirstOfEach:
 
 
 def first_of_each(events: "DataFrame", log: EventLog) -> "DataFrame":
-    """`events`: every record of the source, with `event_id` null in those that do not count."""
+    """Return those of `events` that count, each id once. `events` has every record of the source, with `event_id` null
+    in those that do not count."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StructType
 
-    dropped = {*PLACE, "event_id", "timestamp_ms"}
+    dropped = {*COORDINATES, "event_id", "timestamp_ms"}
     kept = StructType([each for each in events.schema.fields if each.name not in dropped])
     timed = events.select("*", F.unix_millis("timestamp").alias("timestamp_ms"))
     return timed.mapInArrow(FirstOfEach(log), kept)
 
 
 def forget_all() -> None:
-    """As a new process would."""
+    """Forget all ids that this process has seen, as a new process would."""
     _recent.clear()

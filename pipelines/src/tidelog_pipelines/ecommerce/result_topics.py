@@ -22,12 +22,13 @@ from tidelog_pipelines.traffic.sending import BROKERS_TIME, PRODUCERS_TIME, TIME
 from tidelog_pipelines.traffic.sending import create_topics as create_event_topics
 
 COMPACTED: Final = {"cleanup.policy": "compact"}
-# There are a few windows a minute: one partition holds them, and one transaction a batch writes to few places.
+# There are a few windows a minute: one partition holds them, and one transaction a batch writes to few partitions.
 RESULT_PARTITIONS: Final = 1
 
 
 def ensure_topics(settings: Settings, results: Sequence[str]) -> None:
-    """The topics of the events too, so that the job may be started before its traffic."""
+    """Create the topics of the results, and those of the events too, so that the job may be started before its
+    traffic."""
     with cluster_options(settings.cluster).connect() as client:
         time = PRODUCERS_TIME if settings.believes_producers else BROKERS_TIME
         create_event_topics(client, settings.events_prefix, time=time)

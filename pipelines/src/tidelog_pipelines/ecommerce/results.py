@@ -21,27 +21,28 @@ RESULTS: Final = (SALES_5M, SALES_PER_MINUTE, TOP_VIEWED_PRODUCTS)
 
 
 def counted(events_of_records: DataFrame) -> DataFrame:
-    """Every record still, its id null unless it is what people viewed or bought: `first_of_each` wants them all."""
+    """Return every record, its id null unless it is what people viewed or bought: `first_of_each` wants them all."""
     kinds = (events.PRODUCT_VIEWED, events.PURCHASE_COMPLETED)
     event_id = F.when(F.col("kind").isin(*kinds) & ~is_bot(), F.col("event_id"))
     return events_of_records.withColumn("event_id", event_id).drop("user_agent", "dwell_ms")
 
 
 def in_windows(distinct_events: DataFrame) -> DataFrame:
-    """A row for each window that an event belongs to."""
+    """Return a row for each window that an event belongs to."""
     is_view = F.col("kind") == events.PRODUCT_VIEWED
     windows = F.when(is_view, F.array(*windows_of_view())).otherwise(F.array(*windows_of_purchase()))
     return distinct_events.select(F.inline(windows), "timestamp", "product_id", "amount_cents")
 
 
 def totals(windowed: DataFrame) -> DataFrame:
-    """A row for each window: in a stream in update mode, for each that has changed."""
+    """Return a row for each window: in a stream in update mode, for each that has changed."""
     grouped = windowed.groupBy("result", "window_start", "window_end")
     return grouped.agg(*sales_totals(), view_counts(), F.max("timestamp").alias("updated_to"))
 
 
 def as_records(window_totals: DataFrame, prefix: str) -> DataFrame:
-    """As records for the sink: keyed by the window's start, so that compaction keeps the last value of each."""
+    """Return the totals as records for the sink, keyed by the window's start, so that compaction keeps the last value
+    of each."""
     value = F.when(F.col("result") == TOP_VIEWED_PRODUCTS, _json(view_fields())).otherwise(_json(sales_fields()))
     key = F.to_json(F.struct(iso("window_start")))
     topic = F.concat(F.lit(prefix), F.col("result"))

@@ -20,10 +20,10 @@ def windows_of_purchase() -> list[Column]:
 
 
 def sales_totals() -> list[Column]:
-    """Of a window's events."""
+    """Return the aggregates of a window's purchases."""
     return [F.count("*").alias("purchases"), F.sum("amount_cents").alias("amount_cents")]
 
 
 def sales_fields() -> list[Column]:
-    """What a value says besides its window."""
+    """Return the fields of a sales result besides its window."""
     return [F.col("purchases"), F.col("amount_cents")]

@@ -43,12 +43,13 @@ class Settings:
 
     @property
     def cluster(self) -> dict[str, str]:
-        """Options of every connection: those of sources and sinks, of the look back, and of who makes the topics."""
+        """The options of every connection: those of sources and sinks, of the look back, and of who makes the
+        topics."""
         named = {KAFKA + name.removeprefix(KAFKA): value for name, value in self.kafka}
         return {**named, "kafka.bootstrap.servers": self.bootstrap}
 
     def when(self, every: str) -> dict[str, Any]:
-        """The trigger of a query, as `DataStreamWriter.trigger` takes it."""
+        """Return the trigger of a query, as `DataStreamWriter.trigger` takes it."""
         return {"availableNow": True} if self.is_available_now else {"processingTime": every}
 
     def checkpoint_of(self, query: str) -> str:
@@ -115,7 +116,7 @@ _DESCRIPTION: Final = "Total sales and most viewed products from a stream of sho
 
 
 def interval(text: str) -> str:
-    """`500ms`, `1s`, `2m` in Spark's words."""
+    """Return `500ms`, `1s` or `2m` in Spark's words."""
     found = re.fullmatch(r"(\d+)\s*(ms|s|m)", text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no time: write 500ms, 1s or 2m")
@@ -123,7 +124,7 @@ def interval(text: str) -> str:
 
 
 def properties(path: str) -> tuple[tuple[str, str], ...]:
-    """The settings in a file, as Kafka's own tools read it."""
+    """Read the settings in a file as Kafka's own tools read it."""
     try:
         found = parse_properties(Path(path).read_bytes().decode("iso-8859-1"))
     except (OSError, ValueError) as error:

@@ -25,12 +25,12 @@ def windows_of_view() -> list[Column]:
 
 
 def view_counts() -> Column:
-    """Of a window's events: every product with its views."""
+    """Return the aggregate of a window's events: every product with its views."""
     return F.expr(f"approx_top_k(product_id, {PRODUCTS_MAX}, {_SKETCH_CAPACITY})").alias("product_views")
 
 
 def view_fields() -> list[Column]:
-    """What a value says besides its window."""
+    """Return the fields of the result besides its window."""
     ordered = F.sort_array(F.transform("product_views", _by_views_then_name))
     return [F.transform(F.slice(ordered, 1, events.TOP_PRODUCTS), _as_said).alias("top")]
 

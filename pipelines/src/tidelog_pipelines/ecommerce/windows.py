@@ -13,7 +13,7 @@ MINUTE_MS: Final = 60_000
 
 
 def minute_of(at_ms: str) -> Column:
-    """The start of its minute, in milliseconds (of times before 1970 too)."""
+    """Return the start of a time's minute, in milliseconds (of times before 1970 too)."""
     return F.col(at_ms) - F.pmod(F.col(at_ms), F.lit(MINUTE_MS))
 
 
@@ -23,5 +23,5 @@ def window(result: str, start_ms: Column, length_ms: int) -> Column:
 
 
 def iso(time: str) -> Column:
-    """As JSON has it, to the millisecond; the session's time zone must be UTC."""
+    """Return a time as JSON has it, to the millisecond; the session's time zone must be UTC."""
     return F.date_format(time, "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'").alias(time)

@@ -21,7 +21,8 @@ Top = tuple[tuple[str, int], ...]  # product and views, the most viewed first
 
 @dataclass(slots=True)
 class Answers:
-    """Windows go by the milliseconds of their start; one in which nothing happened is not there."""
+    """The results of the pipeline. Windows go by the milliseconds of their start; one in which nothing happened is not
+    there."""
 
     sales_5m: dict[int, Sales] = field(default_factory=dict)
     sales_per_minute: dict[int, Sales] = field(default_factory=dict)
@@ -80,7 +81,7 @@ def iso(time_ms: int) -> str:
 
 
 def epoch_ms(time: str | int) -> int:
-    """Of an ISO time with a zone; a number is one already."""
+    """Return the milliseconds since 1970 of an ISO time with a zone; a number is one already."""
     if isinstance(time, int):
         return time
     found = datetime.fromisoformat(time)

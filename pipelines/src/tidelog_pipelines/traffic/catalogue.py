@@ -45,8 +45,8 @@ def _product(rank: int) -> Product:
 
 def _popularity() -> list[Product]:
     weights = [rank**-_EXPONENT for rank in range(1, PRODUCTS_COUNT + 1)]
-    places = [max(1, round(_TABLE_SIZE * weight / sum(weights))) for weight in weights]
-    return [product for rank, count in enumerate(places) for product in [_product(rank)] * count]
+    shares = [max(1, round(_TABLE_SIZE * weight / sum(weights))) for weight in weights]
+    return [product for rank, count in enumerate(shares) for product in [_product(rank)] * count]
 
 
 POPULARITY: Final = _popularity()

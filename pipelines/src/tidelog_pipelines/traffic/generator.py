@@ -1,7 +1,7 @@
 """All visits at once, as one stream of records in the order of their sending.
 
-Every place of the stream has a time (start + n / rate, times the speed), and one record. Mostly it is the next step of
-a visitor drawn by chance. Some are held back and sent later, in the place of a fresh one: they arrive late (and so out
+Every slot of the stream has a time (start + n / rate, times the speed), and one record. Mostly it is the next step of
+a visitor drawn by chance. Some are held back and sent later, instead of a fresh one: they arrive late (and so out
 of order), too late, or for the second time. So time, order and number of records are known from the plan alone,
 whatever the machine's load, and the same plan gives the same bytes.
 """
@@ -17,7 +17,7 @@ from tidelog_pipelines.traffic.malformed import spoilt
 from tidelog_pipelines.traffic.shoppers import Step, visit
 
 LATE_MS_MAX: Final = 30_000  # counts still
-REPEAT_MS_MAX: Final = 9_900  # before the ten seconds of the contract, with room for the queue of what is held back
+_REPEAT_MS_MAX: Final = 9_900  # before the ten seconds of the contract, with room for the queue of what is held back
 _TOO_LATE_MS_MAX: Final = 75_000
 _SKEW_MS: Final = 250  # between what a visitor does and our hearing of it, at best
 
@@ -35,7 +35,8 @@ _VISITORS_MAX: Final = 20_000  # at the highest rates they hurry instead: each t
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`rate`: records a second of the wall clock. `speed`: seconds of events that pass in one of the wall clock."""
+    """The traffic that is wanted. `rate`: records a second of the wall clock. `speed`: seconds of events that pass in
+    one of the wall clock."""
 
     seed: int
     start_ms: int
@@ -77,7 +78,7 @@ class _Crowd:
         self._visits = [self._underway(self._new_visit()) for _ in range(plan.visitors)]
 
     def event(self, now_ms: int) -> Event:
-        """The one that is sent now."""
+        """Return the event that is sent now."""
         if self._held and self._held[0][0] <= now_ms:
             return heapq.heappop(self._held)[2]._replace(timestamp_ms=now_ms)
         while True:
@@ -90,20 +91,21 @@ class _Crowd:
             if fate >= _REPEATED:
                 return event
             if fate >= _LATE:
-                self._hold(event, now_ms + int(REPEAT_MS_MAX * self._chance()))
+                self._hold(event, now_ms + int(_REPEAT_MS_MAX * self._chance()))
                 return event
             if fate < _MALFORMED:
                 return event._replace(value=spoilt(event.topic, event.value, self._chance))
             self._delay(event, at_ms, is_too_late=fate < _TOO_LATE)
 
     def _step(self) -> Step:
-        place = int(self._chance() * len(self._visits))
-        while (step := next(self._visits[place], None)) is None:
-            self._visits[place] = self._new_visit()
+        visitor = int(self._chance() * len(self._visits))
+        while (step := next(self._visits[visitor], None)) is None:
+            self._visits[visitor] = self._new_visit()
         return step
 
     def _underway(self, visit: Iterator[Step]) -> Iterator[Step]:
-        """The shop was open before we began to look: else nobody would buy anything for the first while."""
+        """Return a visit some of whose steps lie in the past. The shop was open before we began to look: else nobody
+        would buy anything for the first while."""
         for _ in range(int(_STEPS_BEFORE * self._chance())):
             next(visit, None)
         return visit
@@ -113,13 +115,14 @@ class _Crowd:
         return visit(f"{self._prefix}-{self._visits_made:x}", self._chance)
 
     def _delay(self, event: Event, at_ms: int, *, is_too_late: bool) -> None:
-        """Some arrive on the brink of the rule; of those that still count some come once more, perhaps too late."""
+        """Hold an event back. Some arrive on the brink of the rule; of those that still count some come once more,
+        perhaps too late."""
         low, high = (LATE_MS_MAX + 1, _TOO_LATE_MS_MAX) if is_too_late else (LATE_MS_MAX, 1_000)
         is_on_the_brink = self._chance() < _ON_THE_BRINK
         due_ms = at_ms + (low if is_on_the_brink else low + int((high - low) * self._chance()))
         self._hold(event, due_ms)
         if not is_too_late and self._chance() < _REPEATED_LATE:
-            self._hold(event, due_ms + int(REPEAT_MS_MAX * self._chance()))
+            self._hold(event, due_ms + int(_REPEAT_MS_MAX * self._chance()))
 
     def _hold(self, event: Event, due_ms: int) -> None:
         self._holds_made += 1

@@ -20,7 +20,8 @@ def _cut_short(value: bytes, chance: Chance) -> bytes:
 
 
 def _in_another_encoding(value: bytes, _chance: Chance) -> bytes:
-    """As bytes it is JSON still, with a letter that readers are tempted to replace: it is not in UTF-8."""
+    """Put a letter in Latin-1 into an event: bytes that are JSON still, but not UTF-8, which readers are tempted to
+    replace."""
     return value.replace(b'"user_agent":"', b'"user_agent":"Caf\xe9 ', 1)
 
 

@@ -9,6 +9,7 @@ import json
 import time
 from collections import Counter, deque
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, Final
 
 from tidelog.client.admin.admin_client import Admin
@@ -36,10 +37,10 @@ class ResultState:
         self.updates = 0
         self._latencies: deque[tuple[int, int]] = deque()  # when it was read, and how long after its last event
         self._first_read_ms: int | None = None
-        self._places: set[tuple[str, int, int]] = set()
+        self._letters_seen: set[tuple[str, int, int]] = set()
 
     def add(self, topic: str, key: bytes | None, value: bytes | None, read_ms: int) -> None:
-        """`read_ms`: when it could be read."""
+        """Add a result or a dead letter. `read_ms`: when it could be read."""
         try:
             if topic == DEAD_LETTERS:
                 self._add_dead_letter(json.loads(value or b""))
@@ -66,21 +67,21 @@ class ResultState:
 
     @property
     def latencies_ms(self) -> list[int]:
-        """Of the latest results, in the order in which they were read."""
+        """The latencies of the latest results, in the order in which they were read."""
         return [latency_ms for _read_ms, latency_ms in self._latencies]
 
     @property
     def steady_latencies_ms(self) -> list[int]:
-        """As `latencies_ms`, of events that were sent when results were coming already: those before have waited for
+        """The `latencies_ms` of events that were sent when results were coming already: those before have waited for
         the job to start, which says nothing of how quick it is."""
         since_ms = self._first_read_ms or 0
         return [latency_ms for read_ms, latency_ms in self._latencies if read_ms - latency_ms >= since_ms]
 
     def _add_dead_letter(self, letter: dict[str, Any]) -> None:
-        place = (str(letter["topic"]), int(letter["partition"]), int(letter["offset"]))
-        if place in self._places:
-            self._fault(f"{DEAD_LETTERS}: the one of {place[0]}-{place[1]} offset {place[2]} came twice")
-        self._places.add(place)
+        record = (str(letter["topic"]), int(letter["partition"]), int(letter["offset"]))
+        if record in self._letters_seen:
+            self._fault(f"{DEAD_LETTERS}: the one of {record[0]}-{record[1]} offset {record[2]} came twice")
+        self._letters_seen.add(record)
         self.dead_letters[letter["reason"]] += 1
 
     def _fault(self, text: str) -> None:
@@ -88,7 +89,7 @@ class ResultState:
             self.faults.append(text)
 
     def answers(self, records: dict[str, int]) -> Answers:
-        """`records`: how many there are of each topic of events."""
+        """Return the results as one value. `records`: how many there are of each topic of events."""
         return Answers(
             {window: sales(row) for window, row in self.rows[SALES_5M].items()},
             {window: sales(row) for window, row in self.rows[SALES_PER_MINUTE].items()},
@@ -99,7 +100,8 @@ class ResultState:
 
 
 class ResultReader:
-    """Topics that are not there yet are looked for again at every `poll`: the job makes them."""
+    """A consumer of the result topics. Topics that do not exist yet are looked for again at every `poll`: the job makes
+    them."""
 
     def __init__(self, client: Client, prefix: str = "") -> None:
         self.state = ResultState()
@@ -108,7 +110,7 @@ class ResultReader:
         self._consumer = Consumer(client, isolation="read_committed", max_wait_ms=100)
 
     def poll(self, timeout_ms: int) -> None:
-        """Whatever can be read, or comes within the time."""
+        """Read whatever can be read, or comes within the time."""
         self._look_for_topics()
         if not self._consumer.assignment:
             self._client.pause(timeout_ms)
@@ -121,18 +123,21 @@ class ResultReader:
             records = self._consumer.poll(0, _POLL_RECORDS)
 
     def read_to_end(self) -> None:
-        """Everything that is committed now."""
+        """Read everything that is committed now."""
         self._look_for_topics()
         for record in self._consumer.read_to_end():
             self.state.add(self._topics[record.topic], record.key, record.value, int(time.time() * 1000))
 
     def _look_for_topics(self) -> None:
-        assigned = {place.topic for place in self._consumer.assignment}
+        assigned = {topic_partition.topic for topic_partition in self._consumer.assignment}
         missing = [topic for topic in self._topics if topic not in assigned]
         if missing:
-            found = [place for topic in self._existing(missing) for place in self._consumer.partitions(topic)]
-            before = {place: self._consumer.position(place) for place in self._consumer.assignment}
-            self._consumer.assign({**dict.fromkeys(found, EARLIEST), **before})
+            positions = dict.fromkeys(
+                chain.from_iterable(map(self._consumer.partitions, self._existing(missing))), EARLIEST
+            )
+            for topic_partition in self._consumer.assignment:
+                positions[topic_partition] = self._consumer.position(topic_partition)
+            self._consumer.assign(positions)
 
     def _existing(self, wanted: Iterable[str]) -> list[str]:
         there = {topic.name for topic in Admin(self._client).list_topics()}

@@ -30,7 +30,7 @@ _ROBOT: Final = re.compile("bot|crawler|spider|headless", re.IGNORECASE)
 
 
 def event_or_reason(topic: str, value: bytes, timestamp_ms: int) -> dict[str, Any] | str:
-    """The event, or why its record is a dead letter."""
+    """Return the event, or why its record is a dead letter."""
     try:
         event = _JSON.decode(value.decode())
     except ValueError:
@@ -47,7 +47,7 @@ def event_or_reason(topic: str, value: bytes, timestamp_ms: int) -> dict[str, An
 
 
 def _has(fields: dict[str, type], event: Any) -> bool:
-    """Every field, of exactly its type: True is no integer here."""
+    """Return whether an event has every field, of exactly its type: True is no integer here."""
     return type(event) is dict and [*map(type, map(event.get, fields))] == [*fields.values()]
 
 

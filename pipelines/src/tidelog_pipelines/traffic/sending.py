@@ -33,7 +33,7 @@ OnSent = Callable[[list[Event]], None]
 
 
 def create_topics(client: Client, prefix: str = "", partitions: int = 2, *, time: str = PRODUCERS_TIME) -> None:
-    """Create the topics of the events, where they are not there yet. `time`: whose time their records have."""
+    """Create the topics of the events that do not exist yet. `time`: whose time their records have."""
     made = Admin(client).create_topics([NewTopic(prefix + name, partitions, configs={TIME: time}) for name in TOPICS])
     for outcome in made.values():
         if isinstance(outcome, ClientError) and outcome.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
@@ -41,8 +41,8 @@ def create_topics(client: Client, prefix: str = "", partitions: int = 2, *, time
 
 
 class Sending:
-    """From the plan's beginning to its end, or until `stop`. Everything that went out is acknowledged when `run`
-    returns, and in the truth, if there is one."""
+    """The plan's events on their way, from its beginning to its end, or until `stop`. Everything that went out is
+    acknowledged when `run` returns, and in the truth, if there is one."""
 
     def __init__(self, client: Client, plan: Plan, *, prefix: str = "", truth: Truth | None = None) -> None:
         self._client = client
@@ -53,7 +53,7 @@ class Sending:
         self.sent = 0
 
     def stop(self) -> None:
-        """May be called from a signal handler."""
+        """Let `run` return soon. May be called from a signal handler."""
         self._is_stopped = True
 
     def run(self, on_sent: OnSent) -> None:
@@ -71,7 +71,8 @@ class Sending:
                     self._pause(producer)
 
     def _require_own_times(self) -> None:
-        """A truth, and a time that passes faster than ours, are of the plan's times: no other must take their place."""
+        """Refuse topics that replace a record's time by the broker's: a truth, and a time that passes faster than ours,
+        are of the plan's times."""
         for topic in self._topics.values():
             if Admin(self._client).describe_configs(ResourceType.TOPIC, topic, [TIME])[TIME].value == BROKERS_TIME:
                 problem = f"it would replace the times of the plan by its own ({TIME}={BROKERS_TIME})"

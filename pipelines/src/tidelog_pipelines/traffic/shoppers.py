@@ -34,7 +34,8 @@ Step = tuple[str, bytes, str, int, str, bool]
 
 
 def visit(session_id: str, chance: Chance) -> Iterator[Step]:
-    """Robots look at much and buy little. The hasty ones do not say what they are: only their dwell tells."""
+    """Yield the steps of one visit. Robots look at much and buy little. The hasty ones do not say what they are: only
+    their dwell tells."""
     kind = chance()
     is_declared = kind < _DECLARED_ROBOTS
     is_hasty = not is_declared and kind < _DECLARED_ROBOTS + _HASTY_ROBOTS
@@ -62,7 +63,7 @@ def _drawn(names: tuple[str, ...], chance: Chance) -> str:
 
 
 def _patient_ms(chance: Chance) -> int:
-    """Mostly short, and now and then exactly the least that a human needs."""
+    """Return how long a human looks: mostly not long, and now and then exactly the least that a human needs."""
     return BOT_DWELL_MS + int(_PATIENCE_MS * chance() ** 3)
 
 

@@ -71,7 +71,8 @@ class Truth:
 
 
 def truth_of(plan: Plan) -> Truth:
-    """Of all that a plan sends, from the plan alone: for who has no core to spare while it is sent."""
+    """Return the truth about all that a plan sends, from the plan alone: for who has no core to spare while it is
+    sent."""
     truth = Truth()
     for event in events(plan):
         truth.add(event)
@@ -79,7 +80,7 @@ def truth_of(plan: Plan) -> Truth:
 
 
 def running(minutes: Mapping[int, Sales]) -> dict[int, Sales]:
-    """Every window of five minutes that begins with a minute and has a sale in it."""
+    """Return every window of five minutes that begins with a minute and has a sale in it."""
     windows: dict[int, Sales] = {}
     for minute, (purchases, amount_cents) in minutes.items():
         for start in range(minute - SALES_WINDOW_MS + MINUTE_MS, minute + MINUTE_MS, MINUTE_MS):
@@ -89,6 +90,6 @@ def running(minutes: Mapping[int, Sales]) -> dict[int, Sales]:
 
 
 def most_viewed(views: Mapping[str, int]) -> Top:
-    """Of products that are viewed equally often, the first by name."""
+    """Return the products that were viewed most; of those that were viewed equally often, the first by name."""
     ordered = sorted(views.items(), key=lambda each: (-each[1], each[0]))
     return tuple(ordered[:TOP_SIZE])

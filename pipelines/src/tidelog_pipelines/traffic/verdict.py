@@ -23,7 +23,8 @@ class Check:
 
 
 def verdict(truth: Answers, found: Answers, faults: Iterable[str] = ()) -> list[Check]:
-    """`faults`: what is wrong with the results in themselves."""
+    """Compare the results with the truth, one check a result. `faults`: what is wrong with the results in
+    themselves."""
     listed = tuple(faults)
     return [
         _check("records sent", truth.records, found.records, _records, str, _number),
@@ -67,7 +68,7 @@ def _windows(windows: Mapping[int, object]) -> str:
 
 
 def _total(windows: Mapping[int, Sales]) -> str:
-    """Every purchase is in one minute: the sum over all of them is the takings."""
+    """Return the takings. Every purchase is in one minute, so they are the sum over all minutes."""
     purchases = sum(each.purchases for each in windows.values())
     return f"{purchases:,} for {money(sum(each.amount_cents for each in windows.values()))}"
 

@@ -41,15 +41,15 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def test_a_batch_is_told_once(query: FakeQuery, caplog: pytest.LogCaptureFixture) -> None:
     dropped = dropped_rows(query)
-    dropped.look()
+    dropped.follow()
     query.ran(0, 2, 1)
     for _ in range(3):
-        dropped.look()
+        dropped.follow()
     query.ran(1, 0)
-    dropped.look()
+    dropped.follow()
     query.ran(2, 4)
-    dropped.look()
-    assert dropped.last_look() == 7
+    dropped.follow()
+    assert dropped.total() == 7
     assert told(caplog) == ["query results, batch 0: 3", "query results, batch 2: 4"]
     assert {record.levelname for record in caplog.records} == {"ERROR"}
 
@@ -57,21 +57,21 @@ def test_a_batch_is_told_once(query: FakeQuery, caplog: pytest.LogCaptureFixture
 def test_batches_between_two_looks_are_told(query: FakeQuery, caplog: pytest.LogCaptureFixture) -> None:
     dropped = dropped_rows(query)
     query.ran(0, 0)
-    dropped.look()
+    dropped.follow()
     query.ran(1, 5)
     query.ran(2, 0)
-    dropped.look()
+    dropped.follow()
     assert told(caplog) == ["query results, batch 1: 5"]
     query.ran(3, 6)
-    assert dropped.last_look() == 11, "the query ended before anybody looked again"
+    assert dropped.total() == 11, "the query ended before anybody looked again"
 
 
 def test_a_progress_without_a_batch_is_not_taken_for_one(query: FakeQuery, caplog: pytest.LogCaptureFixture) -> None:
     dropped = dropped_rows(query)
     query.ran(0, 0)
     query.idled(1)
-    dropped.look()
+    dropped.follow()
     query.ran(1, 5)
     query.ran(2, 0)
-    dropped.look()
+    dropped.follow()
     assert told(caplog) == ["query results, batch 1: 5"]

@@ -88,7 +88,7 @@ def first_batch(query: StartingQuery, *told: bool, patience_s: float = 60.0) -> 
         waited.append(seconds)
         return next(given, False)
 
-    job.with_first_batch(cast(Any, query), is_told, patience_s)
+    job.wait_for_first_batch(cast(Any, query), is_told, patience_s)
     return waited
 
 

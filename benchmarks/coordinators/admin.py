@@ -10,8 +10,8 @@ from tidelog.protocol.messages.registry import RESPONSES
 TIMEOUT_SECONDS = 60
 
 
-class Asking:
-    """A connection to a broker."""
+class AdminConnection:
+    """A connection on which one request is sent at a time."""
 
     def __init__(self, port: int) -> None:
         self._sock = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_SECONDS)
