@@ -1,81 +1,49 @@
 """Rules of names and prose that a machine can check: `python -m tools.prose [PATH ...]` lists what breaks them.
 
 - A docstring of a function opens with a verb or a subject, one of a class says what an instance is: no fragments.
-- A name in backticks resolves to a module, a file, an identifier, a setting or a word that the program itself writes.
+- A name in backticks resolves, from where it stands (`tools/prose_names.py` says how).
 - Kafka's vocabulary: the synonyms below are not used as names, and classes are nouns.
 
-`tests/unit/test_tidy.py` holds the whole tree to it.
+`tests/unit/test_prose.py` holds the whole tree to it.
 """
 
-import ast
-import io
 import re
 import sys
-import tokenize
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-ROOT: Final = Path(__file__).parent.parent
-TREES: Final = ("src", "tests", "tools", "benchmarks", "examples")
+from tools.prose_names import ROOT, SOURCES, Names, module
 
 # First words of sentences without a verb: the reader has to find out what "Of one query." is about.
-FRAGMENT_OPENERS: Final = frozenset(
-    [
-        "After",
-        "Also",
-        "And",
-        "As",
-        "Asked",
-        "At",
-        "Before",
-        "Behind",
-        "Below",
-        "Between",
-        "But",
-        "By",
-        "Durable",
-        "Empty",
-        "Fewer",
-        "For",
-        "From",
-        "In",
-        "None",
-        "Not",
-        "Of",
-        "On",
-        "Once",
-        "Only",
-        "Or",
-        "Since",
-        "So",
-        "That",
-        "Though",
-        "Told",
-        "To",
-        "Until",
-        "While",
-        "With",
-        "Within",
-        "Without",
-    ]
+FRAGMENT_OPENERS: Final = re.compile(
+    "After|Also|And|Anew|As|Asked|At|Before|Begun|Behind|Being|Below|Between|But|By|Driven|Durable|During|Else|Empty|"
+    "Fewer|For|From|In|Into|Its|Like|Met|None|Not|Of|On|Once|Only|Or|Otherwise|Per|Since|So|Started|That|Their|Though|"
+    "Through|Told|To|Under|Unlike|Until|Upon|While|With|Within|Without"
 )
 # Clauses that say what a value is, and not what the function does. A class may be described by one.
-CLAUSE_OPENERS: Final = frozenset(
-    ["How", "Those", "What", "When", "Where", "Whether", "Which", "Who", "Whom", "Whose", "Why"]
+CLAUSE_OPENERS: Final = re.compile("How|Those|What|When|Where|Whether|Which|Who|Whom|Whose|Why")
+# Questions: what the answer means is left to the reader.
+QUESTION_OPENERS: Final = re.compile("Are|Can|Did|Does|Has|Is|May|Must|Should|Was|Were")
+# Verbs without the one who does it: "Waits so many seconds." is "Wait so many seconds."
+SUBJECTLESS: Final = re.compile(
+    "Adds|Allows|Appends|Asks|Blocks|Builds|Calls|Checks|Closes|Compares|Computes|Creates|Decodes|Deletes|Drops|Encodes|Ends|"
+    "Expects|Fails|Fetches|Finds|Forgets|Gives|Goes|Holds|Keeps|Leaves|Loads|Looks|Makes|Moves|Needs|Opens|Parses|"
+    "Prints|Produces|Puts|Raises|Reads|Refuses|Removes|Replaces|Returns|Runs|Says|Sees|Sends|Sets|Shows|Skips|Sleeps|"
+    "Starts|Stops|Takes|Tells|Tries|Turns|Updates|Waits|Writes|Yields"
 )
 
-# Names that stand for something that Kafka, or the rest of the tree, calls otherwise.
+# Parts of names that stand for something that Kafka, or the rest of the tree, calls otherwise.
 BANNED_NAMES: Final = {
     "place": "topic_partition (or position, offset, directory)",
     "places": "topic_partitions",
-    "by_place": "by_topic_partition",
+    "cut": "truncate (or slice, split, interrupt)",
+    "cuts": "truncations (or slices)",
 }
-BANNED_CLASSES: Final = frozenset(["Asked", "Begun", "Given", "Kept", "Made", "Making", "Said", "Told", "Wanted"])
-
-_BACKTICKED: Final = re.compile(r"`([^`\n]+)`")
-_NAME: Final = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_][\w]*)*(\(\))?")
+IDIOMS: Final = ("in_place",)
+BANNED_CLASSES: Final = ("Asked", "Begun", "Given", "Kept", "Made", "Making", "Said", "Told", "Wanted")
+# What could be called anything: such a name says that nobody knew what the thing is.
+BANNED_WORDS: Final = ("utils", "helpers", "helper", "manager", "impl")
 
 
 class Finding(NamedTuple):
@@ -87,90 +55,44 @@ class Finding(NamedTuple):
         return f"{self.path.relative_to(ROOT)}:{self.line}: {self.text}"
 
 
-def findings(paths: Iterable[Path]) -> Iterator[Finding]:
-    for path in paths:
-        source = path.read_text()
-        tree = ast.parse(source)
-        yield from _fragments(path, tree)
-        yield from _banned(path, tree)
-        yield from _unresolved(path, source)
+def findings(path: Path) -> Iterator[Finding]:
+    for each in module(path).docstrings:
+        if each.of and is_fragment(each.text, is_class=each.is_class):
+            yield Finding(path, each.line, f"{each.of}: fragment: {each.text.strip().splitlines()[0]}")
+    yield from _banned(path)
+    for line, name in Names(path).unresolved():
+        yield Finding(path, line, f"`{name}` resolves to nothing")
 
 
-def _fragments(path: Path, tree: ast.Module) -> Iterator[Finding]:
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        text = ast.get_docstring(node)
-        if not text:
-            continue
-        first = text.split()[0].rstrip(":,.;")
-        is_clause = first in CLAUSE_OPENERS and not isinstance(node, ast.ClassDef)
-        if first in FRAGMENT_OPENERS or is_clause:
-            yield Finding(path, node.body[0].lineno, f"{node.name}: fragment: {text.splitlines()[0]}")
+def is_fragment(text: str, *, is_class: bool) -> bool:
+    """Tell whether a docstring opens with neither a verb nor a subject, as far as its first word gives it away."""
+    begin = text.split()[0]
+    first = begin.rstrip(":,.;")
+    if is_class:  # "As much of a checkpoint as the sink looks at" is an instance
+        return first != "As" and any(opener.fullmatch(first) for opener in (FRAGMENT_OPENERS, SUBJECTLESS))
+    return begin.endswith("`:") or any(
+        opener.fullmatch(first) for opener in (FRAGMENT_OPENERS, SUBJECTLESS, QUESTION_OPENERS, CLAUSE_OPENERS)
+    )
 
 
-def _banned(path: Path, tree: ast.Module) -> Iterator[Finding]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and node.name in BANNED_CLASSES:
-            yield Finding(path, node.lineno, f"class {node.name}: a class is a noun")
-        for name in _bound_names(node):
-            if name in BANNED_NAMES:
-                yield Finding(path, getattr(node, "lineno", 0), f"{name}: say {BANNED_NAMES[name]}")
-
-
-def _bound_names(node: ast.AST) -> list[str]:
-    match node:
-        case ast.arg(arg=name) | ast.FunctionDef(name=name):
-            return [name]
-        case ast.Name(id=name, ctx=ast.Store()):
-            return [name]
-        case ast.Attribute(attr=name, ctx=ast.Store()):
-            return [name]
-        case _:
-            return []
-
-
-def _unresolved(path: Path, source: str) -> Iterator[Finding]:
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        is_docstring = token.type == tokenize.STRING and token.string.startswith('"""')
-        if not is_docstring and token.type != tokenize.COMMENT:
-            continue
-        for match in _BACKTICKED.finditer(token.string):
-            name = match[1]
-            line = token.start[0] + token.string.count("\n", 0, match.start())
-            if _NAME.fullmatch(name) and not _resolves(name.removesuffix("()")):
-                yield Finding(path, line, f"`{name}` resolves to nothing")
-
-
-def _resolves(name: str) -> bool:
-    known = _known_words()
-    return name in known or all(part in known for part in name.split("."))
-
-
-@cache
-def _known_words() -> frozenset[str]:
-    """Return every identifier, every word of a string that is no docstring, and every part of a path, in the whole
-    tree."""
-    found: set[str] = set()
-    for path in sources():
-        found.update(path.relative_to(ROOT).with_suffix("").parts)
-        for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
-            if token.type == tokenize.NAME:
-                found.add(token.string)
-            elif token.type == tokenize.STRING and not token.string.startswith('"""'):
-                found.update(re.findall(r"[\w.\-]+", token.string))
-                found.update(re.findall(r"\w+", token.string))
-    return frozenset(found)
-
-
-def sources(roots: Iterable[str] = TREES) -> list[Path]:
-    return sorted(path for root in roots for path in (ROOT / root).rglob("*.py"))
+def _banned(path: Path) -> Iterator[Finding]:
+    if path.stem.lower().strip("_") in BANNED_WORDS:
+        yield Finding(path, 1, f"{path.name}: say what is in it")
+    for line, name in module(path).bound:
+        if name.strip("_") in BANNED_CLASSES:
+            yield Finding(path, line, f"{name}: a class is a noun")
+        if name[0].isupper() and name.lower().endswith(BANNED_WORDS):
+            yield Finding(path, line, f"{name}: say what it does")
+        parts = name.lower().split("_")
+        banned = [part for part in parts if part in BANNED_NAMES]
+        if banned and parts[0] != "test" and not name.lower().endswith(IDIOMS):
+            yield Finding(path, line, f"{name}: say {BANNED_NAMES[banned[0]]}")
 
 
 def main(arguments: list[str]) -> int:
     asked = [Path(each).resolve() for each in arguments]
-    paths = [path for path in sources() if not asked or any(path.is_relative_to(each) for each in asked)]
-    found = list(findings(paths))
+    paths = [path for path in SOURCES if not asked or any(path.is_relative_to(each) for each in asked)]
+    found = [finding for path in paths for finding in findings(path)]
     for each in found:
         print(each)
     print(f"{len(found)} findings in {len(paths)} files", file=sys.stderr)

@@ -2,8 +2,8 @@
 the pipelines, which are plain Python and run everywhere.
 
 zig (a PyPI package) is a C compiler for any target and for any glibc, so both wheels are manylinux ones wherever they
-are built. CPython's headers are the same on both machines; `_sysconfigdata` is not, hence the two variables that
-override what setuptools would read from it.
+are built. CPython's headers are the same on both machines; the module _sysconfigdata is not, hence the two variables
+that override what setuptools would read from it.
 """
 
 import os

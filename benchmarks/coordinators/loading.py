@@ -1,6 +1,6 @@
 """A million committed offsets at the start of our node: written by real commits, loaded, measured from its start to the
 moment when every coordinator answers with what was committed; and the longest turn of the loop meanwhile, of the node's
-own time (`timed_node`)."""
+own time (`broker/timed_node.py`)."""
 
 import time
 from dataclasses import dataclass

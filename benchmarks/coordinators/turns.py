@@ -1,7 +1,7 @@
 """The longest turn of our node under the load of the comparison, on a node of its own that writes its turns down.
 
 Beside Apache's broker, its Java client and the load tools, a turn's length on the wall is mostly the time that others
-had the processors: on a busy machine one of 254 ms was 2 ms of work (`timed_node`).
+had the processors: on a busy machine one of 254 ms was 2 ms of work (`broker/timed_node.py`).
 """
 
 from pathlib import Path

@@ -34,12 +34,12 @@ def source_path(module: str) -> str:
 
 
 def _stem(module: str) -> str:
-    """The path of a module's files, without what tells them apart."""
+    """Return the path of a module's files, without what tells them apart."""
     return f"{PACKAGE}/{module.partition('.')[2].replace('.', '/')}"
 
 
 def digest_of(source: bytes) -> str:
-    """What the manifest says about a source."""
+    """Return what the manifest says about a source."""
     return f"{crc32(source):08x}-{len(source)}"
 
 
@@ -77,8 +77,9 @@ def stale_modules(manifest: dict[str, str]) -> list[str]:
 
 
 class SourceFinder:
-    """Loads the named modules from their `.py`, ahead of the path finder that would prefer the `.so`. A finder by what
-    it has, not by its base class: that one's module alone takes as long to import as half of a command."""
+    """A finder that loads the named modules from their `.py`, ahead of the path finder that would prefer the `.so`. It
+    is a finder by what it has, not by its base class: that one's module alone takes as long to import as half of a
+    command."""
 
     def __init__(self, modules: Sequence[str]) -> None:
         self.modules = frozenset(modules)

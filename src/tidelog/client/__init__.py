@@ -13,8 +13,9 @@ With groups: `GroupConsumer` (client.group.consumer). With transactions: `Transa
 (client.producer.transactional_producer). With TLS or SASL: `Client(..., security=security_of(settings))`
 (client.security.settings).
 
-One thread, no background work: sockets move while the caller is inside a call (`send`, `poll`, `flush`, ...). That
-makes a run of the client as repeatable as the simulator that it is tested in. Another thread takes another Client.
+One thread, no background work: sockets move while the caller is inside a call (`Producer.send`, `Consumer.poll`,
+`Producer.flush`, ...). That makes a run of the client as repeatable as the simulator that it is tested in. Another
+thread takes another Client.
 
 Import from the modules (`client.client`, `client.producer.producer`, `client.fetch.consumer`,
 `client.admin.admin_client`, `client.errors`, `client.record`): a command that lists topics should not pay for the

@@ -50,7 +50,8 @@ class Client:
         """Prepare a client; nothing is connected yet. `bootstrap`: `host:port`, several with commas between. A request
         waits `request_timeout_ms` for its response; what can be tried again is, for `retry_timeout_ms`. `is_patient`:
         somebody has reached the cluster at these addresses before, so a first connection is tried for that long, too.
-        `security`: see `security_of`; SettingError where its files are not what they should be."""
+        `security`: see `client.security.settings.security_of`; SettingError where its files are not what they should
+        be."""
         self.request_timeout_ms = request_timeout_ms
         self.retry_timeout_ms = retry_timeout_ms
         self.world = SocketWorld() if world is None else world

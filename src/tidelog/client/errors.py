@@ -81,7 +81,7 @@ class FailedDelivery:
 
 
 class DeliveryFailed(ClientError):
-    """All deliveries that failed since the last `flush`, raised by `flush`."""
+    """All deliveries that failed since the last `Producer.flush`, raised by the next one."""
 
     def __init__(self, failures: Sequence[FailedDelivery]) -> None:
         first = failures[0].error

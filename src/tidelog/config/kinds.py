@@ -3,7 +3,7 @@
 They read what Kafka's ConfigDef reads, to the letter: numbers are ASCII digits (Python's `1_000` is not one), a
 boolean is `true` or `false` in any case, a list is cut at commas, and text is trimmed as Java trims it. Three things
 that Java reads are refused: NaN and infinity, because every comparison with a limit would let them through, and
-Java's `f`, `d` and hexadecimal endings of a double.
+the endings f and d, and the hexadecimal form, of Java's doubles.
 """
 
 import re

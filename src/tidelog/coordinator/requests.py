@@ -17,7 +17,7 @@ class CoordinatorRequest:
 
     message: Any  # version-free; its class says which API
     api_version: int
-    wall_ms: int  # of its arrival: what records and timestamps say; timers go by the monotonic `now_ms`
+    wall_ms: int  # of its arrival: what records and timestamps say; timers go by the monotonic clock
     client_id: str = ""
     client_host: str = ""  # as tools show it: "/127.0.0.1"
     is_in_line: bool = False  # others came just before it: what all need may be done once

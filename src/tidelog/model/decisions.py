@@ -26,7 +26,7 @@ class Result:
     response: Any
     # Whether the records must become visible together. Where it is False any prefix leaves the state in order.
     is_atomic: bool = True
-    # Requests that were left pending, the very objects that `handle` got, and their responses.
+    # Requests that were left pending, the very objects that were handled, and their responses.
     answers: Sequence[tuple[Any, Any]] = ()
     # What is to happen in the world once the records are committed.
     effects: Sequence[Any] = ()

@@ -5,7 +5,7 @@ jump either way when someone or NTP sets it. The monotonic clock means nothing o
 back: elections, sessions, request timeouts and every other deadline are measured on it, so that setting the clock can
 neither expire a session nor keep a dead one alive.
 
-Cores do not hold a Clock: `now` is an argument to them, read once a turn by the server.
+Cores do not hold a Clock: the time is an argument to them, read once a turn by the server.
 """
 
 from typing import Protocol

@@ -52,7 +52,7 @@ class LeaderChangeMessage:
 
 @record("data", versions="0", flexible="0+")
 class SnapshotHeaderRecord:
-    """Opens a snapshot of the metadata log."""
+    """The first record of a snapshot of the metadata log."""
 
     version: int16
     last_contained_log_timestamp: int64
@@ -60,7 +60,7 @@ class SnapshotHeaderRecord:
 
 @record("data", versions="0", flexible="0+")
 class SnapshotFooterRecord:
-    """Closes a snapshot: without it the snapshot is incomplete."""
+    """The last record of a snapshot: without it the snapshot is incomplete."""
 
     version: int16
 

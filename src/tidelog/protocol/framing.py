@@ -1,8 +1,8 @@
 """Frames in a stream of bytes: four bytes of size, then so many bytes.
 
-`ReceiveBuffer` is made for `recv_into`: the owner asks for room (`writable`), says how much arrived (`commit`), and
-takes frames (`next_frame`) as positions in the buffer. Nothing is copied, and a frame may be changed in place, as the
-produce path does when it patches offsets into batches.
+`ReceiveBuffer` is made for `socket.socket.recv_into`: the owner asks for room (`writable`), says how much arrived
+(`commit`), and takes frames (`next_frame`) as positions in the buffer. Nothing is copied, and a frame may be changed in
+place, as the produce path does when it patches offsets into batches.
 
 The memory of frames that were handed out is not used again before the owner calls `release`, because views of it may
 still wait for their write at the end of the turn. The bytearray is never resized (with views of it about that would be

@@ -113,11 +113,11 @@ class BatchHeader:
 
 
 def read_header(buffer: BytesLike, position: int = 0) -> BatchHeader | None:
-    """Return the header at `position`, or None where the buffer ends before the batch does: a fetch may cut its last
-    batch."""
+    """Return the header at `position`, or None where the buffer ends before the batch does: a fetch may truncate its
+    last batch."""
     remaining = len(buffer) - position
     if remaining < BATCH_OVERHEAD:
-        _check_cut_header(buffer[position:])
+        _check_partial_header(buffer[position:])
         return None
     header = BatchHeader(*HEADER.unpack_from(buffer, position))
     check_frame(header.base_offset, header.batch_length, header.magic)
@@ -127,10 +127,10 @@ def read_header(buffer: BytesLike, position: int = 0) -> BatchHeader | None:
     return header
 
 
-def _check_cut_header(cut: BytesLike) -> None:
+def _check_partial_header(start: BytesLike) -> None:
     """Check the part of a header that is there: damage must not pass for a batch that continues in the next fetch."""
-    if len(cut) > MAGIC_POSITION:
-        base_offset, length, _, magic = _FRAME.unpack_from(cut)
+    if len(start) > MAGIC_POSITION:
+        base_offset, length, _, magic = _FRAME.unpack_from(start)
         check_frame(base_offset, length, magic)
 
 

@@ -7,10 +7,10 @@
 
 Under pytest the plugin that comes with the package gives the same as a fixture, `kafka_broker` (docs/testing.md).
 
-How it works, and why so: the node runs in a process of its own, so that a crash (`b.kill()`) is a real one and a test
-that hogs the interpreter does not stall the broker. One *keeper* process for each process that uses this package
-imports the server once, forks the nodes, owns their temporary directories, and takes everything away when its parent
-is gone, however that ended.
+How it works, and why so: the node runs in a process of its own, so that a crash (`Broker.kill`) is a real one and a
+test that hogs the interpreter does not stall the broker. One *keeper* process for each process that uses this package
+imports the server once, forks the nodes, owns their temporary directories, and takes everything away when its parent is
+gone, however that ended.
 """
 
 from tidelog.testing.broker import Broker, BrokerFailed, broker

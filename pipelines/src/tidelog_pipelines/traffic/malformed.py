@@ -15,7 +15,7 @@ def spoilt(topic: str, value: bytes, chance: Chance) -> bytes:
     return kinds[int(chance() * len(kinds))](value, chance)
 
 
-def _cut_short(value: bytes, chance: Chance) -> bytes:
+def _truncated(value: bytes, chance: Chance) -> bytes:
     return value[: int(chance() * len(value))]
 
 
@@ -77,7 +77,7 @@ def _pay_the_customer(event: Event, _chance: Chance) -> None:
     event["amount_cents"] = -event["amount_cents"]
 
 
-_OF_BYTES: Final = (_cut_short, _in_another_encoding, _no_object, _no_event_at_all)
+_OF_BYTES: Final = (_truncated, _in_another_encoding, _no_object, _no_event_at_all)
 _OF_FIELDS: Final = tuple(
     map(_changed, (_lose_a_field, _empty_a_field, _write_a_number_as_text, _write_text_as_a_number, _write_a_fraction)),
 )

@@ -28,7 +28,7 @@ JAVA_STEP: Final = (
     "install it (apt install openjdk-17-jre-headless, brew install openjdk@17), and set JAVA_HOME if need be"
 )
 # Arrow checks the bounds of every value that the JVM reads of a batch, and asks a second time whether it is null; the
-# batches are our own, and Spark has asked. The `default` options stand before the `extra` ones, which stay the user's.
+# batches are our own, and Spark has asked. The `defaultJavaOptions` stand before the extra ones, which stay the user's.
 UNCHECKED: Final = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 DEFAULTS: Final = {
     "spark.driver.defaultJavaOptions": UNCHECKED,

@@ -179,8 +179,8 @@ class TransactionAdmin(AdminBase):
         self, producers: Mapping[TopicPartition, Sequence[ActiveProducer]], older_than_ms: int
     ) -> list[PartitionTransaction]:
         """Return the open transactions that no coordinator will ever end, of the producers that partitions have
-        (`describe_producers`): last written to before `older_than_ms` (wall clock), which should be further back than
-        any transaction may take, and not among those that a coordinator has open on that partition."""
+        (`OffsetAdmin.describe_producers`): last written to before `older_than_ms` (wall clock), which should be further
+        back than any transaction may take, and not among those that a coordinator has open on that partition."""
         candidates = [
             PartitionTransaction(topic_partition, each)
             for topic_partition, listed in producers.items()

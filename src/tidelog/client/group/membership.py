@@ -1,9 +1,9 @@
 """A consumer's place in its group: heartbeats while it polls, and partitions that come and go.
 
-There is no thread behind it. Heartbeats are sent from within `poll` and `commit`, so a consumer that does neither for
-longer than the group's session timeout (`group.consumer.session.timeout.ms`, 45 s unless configured) is put out of the
-group, and finds out when it comes back. That is the same bargain as `max.poll.interval.ms` elsewhere, with one clock
-instead of two: a consumer that is stuck does not keep its partitions.
+There is no thread behind it. Heartbeats are sent from within `GroupConsumer.poll` and `GroupConsumer.commit`, so a
+consumer that does neither for longer than the group's session timeout (`group.consumer.session.timeout.ms`, 45 s unless
+configured) is put out of the group, and finds out when it comes back. That is the same bargain as
+`max.poll.interval.ms` elsewhere, with one clock instead of two: a consumer that is stuck does not keep its partitions.
 """
 
 from collections.abc import Callable, Sequence

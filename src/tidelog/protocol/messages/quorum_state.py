@@ -1,6 +1,6 @@
 """The content of the `quorum-state` file: whom this replica voted for, and in which epoch.
 
-The file holds it as one line of JSON with the version in `data_version`, under the camel case names of these fields.
+The file holds it as one line of JSON with the version in `"data_version"`, under the camel case names of these fields.
 1 belongs to KRaft version 1: directories are named, and the voters have moved to the log.
 """
 
