@@ -3,8 +3,7 @@
 import pytest
 from tests.unit.coordinator.consumer.bench import Bench
 
-from tidelog.coordinator.group.consumer.topic_hashes import TopicHashes, topic_hash
-from tidelog.coordinator.group.consumer.xxh3 import xxh3_64
+from tidelog.coordinator.group.consumer.topic_hashes import TopicHashes, topic_hash, xxh3_64
 from tidelog.metadata.records.topics import PartitionRecord, TopicRecord
 from tidelog.model.ids import Uuid
 

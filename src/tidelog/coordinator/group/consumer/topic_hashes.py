@@ -1,13 +1,15 @@
 """What the topics of a group looked like when it was last assigned, as one number: Kafka's own, bit for bit.
 
-It stands in the group's record. A coordinator that takes the group over computes it again and rebalances only where it
-differs. A topic counts with its id, name, partitions and the racks of their replicas.
+It stands in the group's record, and is compared after a failover, also between brokers of both kinds. A coordinator
+that takes the group over computes it again and rebalances only where it differs. A topic counts with its id, name,
+partitions and the racks of their replicas.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from tidelog.coordinator.group.consumer.xxh3 import xxh3_64
+import xxhash
+
 from tidelog.metadata.image import MetadataImage
 from tidelog.metadata.nodes import Broker
 from tidelog.metadata.shared_map import SharedMap
@@ -52,6 +54,12 @@ def topic_hash(topic: Topic, brokers: SharedMap[int, Broker]) -> int:
         for rack in _racks(topic, partition, brokers):
             parts += (_int32(_utf16_units(rack)), _string(rack))
     return xxh3_64(b"".join(parts))
+
+
+def xxh3_64(data: bytes) -> int:
+    """Return the XXH3 hash of 64 bits without a seed, as the signed number that a record holds."""
+    value = xxhash.xxh3_64_intdigest(data)
+    return value - (1 << 64) if value >> 63 else value
 
 
 def _racks(topic: Topic, partition: int, brokers: SharedMap[int, Broker]) -> list[str]:
