@@ -27,6 +27,7 @@ ASKING: Final = "asking"
 FETCHING: Final = "fetching"
 FIRST_TRIES: Final = 2  # of each bootstrap address, before CannotConnect
 WAIT_MS_MAX: Final = 1_000
+LOOK_AGAIN_MS: Final = 50  # after which a wait looks whether a leader was found or something is due
 REFRESH_PAUSE_MS: Final = 100  # at least, between two calls of `refresh_soon` that send
 # A topic takes some milliseconds to be made; one that is still unknown after this is not coming.
 NEW_TOPIC_PATIENCE_MS: Final = 5_000

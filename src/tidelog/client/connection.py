@@ -41,7 +41,7 @@ CONNECT_TIMEOUT_MS: Final = 10_000
 SOFTWARE_NAME: Final = "tidelog"
 SOFTWARE_VERSION: Final = "1"
 # Fetch responses come by the megabyte; a smaller buffer would grow on the first of them anyway.
-RECEIVE_BYTES: Final = 1 << 20
+INITIAL_RECEIVE_BYTES: Final = 1 << 20
 
 OnDone = Callable[[Any], None]  # takes the response or a ClientError
 
@@ -68,7 +68,7 @@ class Connection:
         self._world = world
         self._access = access
         self._network: Network | TlsNetwork = world.network if access is None else self._secured(access)
-        self._protocol = ClientConnection(RESPONSES, client_id, ReceiveBuffer(initial_capacity=RECEIVE_BYTES))
+        self._protocol = ClientConnection(RESPONSES, client_id, ReceiveBuffer(initial_capacity=INITIAL_RECEIVE_BYTES))
         self._queued: deque[Pending] = deque()  # sent as soon as the connection is ready
         self._owed: deque[Pending] = deque()  # sent
         self._undrained: list[Pending] = []  # sent with acks=0, and not all written to the socket yet

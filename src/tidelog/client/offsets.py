@@ -14,7 +14,7 @@ from tidelog.protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 
-CONSUMER: Final = -1  # the replica id of every client
+CONSUMER_REPLICA_ID: Final = -1  # the replica id of every client
 
 
 class FoundOffset(NamedTuple):
@@ -40,7 +40,7 @@ def list_offsets(
             for topic, listed in by_topic(partitions).items()
         ]
         return ListOffsetsRequest(
-            replica_id=CONSUMER,
+            replica_id=CONSUMER_REPLICA_ID,
             isolation_level=int(read_committed),
             topics=topics,
             timeout_ms=client.request_timeout_ms,

@@ -102,7 +102,7 @@ MATCH_PATTERNS: Validator[tuple[str, ...]] = Validator(
 )
 
 CODEC_ID = between(0, 4)
-ASSIGNORS = all_of("uniform", "range", empty=False)
+CONSUMER_ASSIGNORS = all_of("uniform", "range", empty=False)
 SHARE_ASSIGNORS = all_of("simple", empty=False)
 REPLICA_SELECTOR = one_of(RACK_AWARE_SELECTOR)
 SUPER_USERS = matches(r"([^;:]+:[^;]+(;|$))*", "User:name entries separated by semicolons")

@@ -113,10 +113,6 @@ CONTROL_RECORDS: dict[ControlRecordType, type[Any]] = {
 }
 
 
-def encode_control_record_key(record_type: ControlRecordType) -> bytes:
-    return CONTROL_RECORD_KEY_VERSION.to_bytes(2, "big") + record_type.to_bytes(2, "big")
-
-
 def decode_control_record_key(key: Buffer) -> ControlRecordType | None:
     """Return the type of a control record; None for a type of a later release, which a reader passes over.
 

@@ -345,28 +345,5 @@ def append_header(headers: HeaderColumns, c: Cursor, b: bytes, end: i64, row: i6
     headers.positions = append(append(headers.positions, i32(start)), i32(c.position))
 
 
-def scan_keys(columns: Columns, latest: dict[bytes, int]) -> int:
-    """Put the latest offset of each key into `latest`: the key scan of compaction. Rows without a key are left out, and
-    their number is returned: the caller decides what a log that should not have them deserves."""
-    b = columns.data
-    rows: i64 = len(columns.offsets)
-    row: i64 = 0
-    keyless: i64 = 0
-    while row < rows:
-        if is_null(columns, row, NULL_KEY):
-            keyless += 1
-        else:
-            key = b[columns.positions[4 * row] : columns.positions[4 * row + 1]]
-            latest[key] = columns.offsets[row]
-        row += 1
-    return int(keyless)
-
-
-def is_tombstone(columns: Columns, row: i64) -> bool:
-    """Tell whether a row has a key and no value: compaction lets it delete what came before, and drops it in the
-    end."""
-    return is_null(columns, row, NULL_VALUE) and not is_null(columns, row, NULL_KEY)
-
-
 def is_null(columns: Columns, row: i64, field: i64) -> bool:
     return (i64(columns.validity[row >> 1]) >> (4 * (row & 1))) & field == 0

@@ -34,7 +34,7 @@ from tidelog.testing.node_process import run_node
 
 START_S_MAX = 60
 STOP_S_MAX = 30
-READ_BYTES = 1 << 16
+PIPE_READ_BYTES = 1 << 16
 
 Answer = dict[str, Any]
 
@@ -106,7 +106,7 @@ class Keeper:
         if not self._wait(node.link.fileno(), START_S_MAX):
             self._end(node, signal.SIGKILL)
             raise CommandRefused(f"the broker was not ready after {START_S_MAX} s")
-        report = node.link.recv(READ_BYTES)
+        report = node.link.recv(PIPE_READ_BYTES)
         if not report.startswith(b"{"):
             code = self._end(node, signal.SIGKILL)
             raise CommandRefused(f"the broker ended while it started (exit code {code})")
@@ -166,7 +166,7 @@ class Keeper:
     def _read_line(self) -> bytes:
         while b"\n" not in self._buffer:
             self._wait(sys.stdin.fileno(), None)
-            read = os.read(sys.stdin.fileno(), READ_BYTES)
+            read = os.read(sys.stdin.fileno(), PIPE_READ_BYTES)
             if not read:
                 raise ParentGone
             self._buffer += read

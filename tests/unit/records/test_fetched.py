@@ -15,7 +15,7 @@ from tidelog.records.errors import (
     TimestampRangeError,
 )
 from tidelog.records.fetched import MICROSECONDS, decode_fetched
-from tidelog.records.kernels_decode import decode, decode_headers, is_tombstone, scan_keys
+from tidelog.records.kernels_decode import decode, decode_headers
 from tidelog.records.kernels_walk import walk
 from tidelog.records.record import Header
 
@@ -181,7 +181,6 @@ def test_nulls_are_counted_and_marked() -> None:
     columns = decode_fetched(builder.build()).columns
     assert [row[2:] for row in rows(columns)] == fields
     assert (columns.null_keys, columns.null_values) == (3, 3)
-    assert [is_tombstone(columns, row) for row in range(7)] == [False, True, False, False, False, False, True]
 
 
 def test_headers() -> None:
@@ -193,15 +192,6 @@ def test_headers() -> None:
     assert header_rows(columns) == [[(h.key_bytes(), h.value) for h in headers] for headers in lists]
     assert columns.headers_count == 4
     assert decode_headers(columns).null_values == 2
-
-
-def test_scan_keys_keeps_the_latest_offset() -> None:
-    builder = BatchBuilder(base_offset=10)
-    for key in (b"a", b"b", None, b"a", b""):
-        builder.append(0, key, b"v")
-    latest = {b"b": 3, b"z": 4}
-    assert scan_keys(decode_fetched(builder.build()).columns, latest) == 1
-    assert latest == {b"a": 13, b"b": 11, b"": 14, b"z": 4}
 
 
 def test_walk() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SHELLS = ("bash", "zsh", "fish")
 KINDS = ("topics", "groups")
-PATIENCE_MS = 1_000  # somebody who has pressed the tab key waits no longer
+COMPLETION_TIMEOUT_MS = 1_000  # somebody who has pressed the tab key waits no longer
 DESCRIPTION = """\
 Print a script that completes the commands and options of tidelog in your shell, and the names of topics and groups.
 The names themselves, one a line, are what `topics` and `groups` print, and what the scripts ask for; where no broker
@@ -71,7 +71,7 @@ def _run_names(options: argparse.Namespace) -> int:
 
     try:
         where = bootstrap_of(options)
-        with Client(where, request_timeout_ms=PATIENCE_MS, retry_timeout_ms=PATIENCE_MS) as client:
+        with Client(where, request_timeout_ms=COMPLETION_TIMEOUT_MS, retry_timeout_ms=COMPLETION_TIMEOUT_MS) as client:
             admin = Admin(client)
             topics = options.shell == "topics"
             names = [each.name for each in admin.list_topics()] if topics else [g.group_id for g in admin.list_groups()]

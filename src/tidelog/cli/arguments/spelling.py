@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 LIKENESS: Final = 0.6  # by difflib's ratio: two letters swapped in a word of five are nearer than this
-SHOWN: Final = 3
+SUGGESTIONS_MAX: Final = 3
 
 
 def nearest(word: str, names: Iterable[str]) -> list[str]:
@@ -14,8 +14,8 @@ def nearest(word: str, names: Iterable[str]) -> list[str]:
     there = sorted(set(names))
     begun = [name for name in there if word.strip("-") and name.startswith(word)]
     folded = {name.lower(): name for name in there}
-    alike = [folded[each] for each in difflib.get_close_matches(word.lower(), folded, SHOWN, LIKENESS)]
-    return list(dict.fromkeys([*begun, *alike]))[:SHOWN]
+    alike = [folded[each] for each in difflib.get_close_matches(word.lower(), folded, SUGGESTIONS_MAX, LIKENESS)]
+    return list(dict.fromkeys([*begun, *alike]))[:SUGGESTIONS_MAX]
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from tidelog.cli.commands import NAMES, build_parser
 
 FILE_METAVARS: Final = ("FILE", "DIR", "DIRECTORY")
 # Metavars of options and arguments whose values are names that a cluster can be asked for. `TOPIC[:0,1]` is one too.
-KINDS: Final = {"TOPIC": "topics", "GROUP": "groups"}
+KINDS_BY_ARGUMENT: Final = {"TOPIC": "topics", "GROUP": "groups"}
 MADE_HERE: Final = (("topics", "create"),)  # commands in which an existing name would be wrong
 
 
@@ -33,7 +33,7 @@ class Option:
         if self.is_new:
             return ""
         by_flag = self.flags[-1].removeprefix("--").upper() if self.value == "NAME" else self.value
-        return KINDS.get(by_flag.partition("[")[0], "")
+        return KINDS_BY_ARGUMENT.get(by_flag.partition("[")[0], "")
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ def _node(path: tuple[str, ...], help_text: str, parser: argparse.ArgumentParser
         else:
             node.arguments.append(_argument(action))
     if node.arguments and path not in MADE_HERE:
-        node.names = KINDS.get(node.arguments[0].name, "")
+        node.names = KINDS_BY_ARGUMENT.get(node.arguments[0].name, "")
     for group in parser._mutually_exclusive_groups:
         if group.required:
             node.one_of.append([_in_usage(_option(each)) for each in group._group_actions])

@@ -18,7 +18,7 @@ from tidelog.metadata.configs import ResourceType
 if TYPE_CHECKING:
     Actions = argparse._SubParsersAction[argparse.ArgumentParser]
 
-ALL_BROKERS = ""
+ALL_BROKERS_NAME = ""
 COLUMNS = {"setting": text, "value": text, "source": text, "read_only": flag}
 EXAMPLES = """\
   tidelog configs get --topic orders
@@ -82,7 +82,7 @@ def resource_of(options: argparse.Namespace) -> tuple[ResourceType, str]:
         return ResourceType.TOPIC, options.topic
     if options.group is not None:
         return ResourceType.GROUP, options.group
-    return ResourceType.BROKER, ALL_BROKERS if options.cluster else options.broker
+    return ResourceType.BROKER, ALL_BROKERS_NAME if options.cluster else options.broker
 
 
 def run_get(options: argparse.Namespace) -> int:

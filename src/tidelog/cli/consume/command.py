@@ -37,7 +37,7 @@ EXAMPLES = r"""
   tidelog consume --include 'orders-.*' --from-beginning
   tidelog consume orders --group billing --from beginning     share it with others, and go on where the group was
 """
-POLL_MS = 1_000
+ASSIGNED_POLL_MS = 1_000
 
 
 def add_parser(commands: "Commands") -> None:
@@ -176,7 +176,7 @@ def _records(
         output.flush()  # whoever reads us sees a record when it comes
         for name in topics.new():
             _read_too(consumer, _partitions(consumer, [name], options.partition))
-        yield from consumer.poll(POLL_MS)
+        yield from consumer.poll(ASSIGNED_POLL_MS)
 
 
 def _partitions(consumer: Consumer, topics: Iterable[str], chosen: Sequence[int] | None) -> list[TopicPartition]:

@@ -17,7 +17,7 @@ from tidelog.client.group.consumer import GroupConsumer
 from tidelog.client.record import EARLIEST, LATEST, ConsumerRecord
 from tidelog.model.ids import TopicPartition
 
-POLL_MS: Final = 500
+GROUP_POLL_MS: Final = 500
 POLL_RECORDS: Final = 500
 COMMIT_MS: Final = 5_000
 STABLE: Final = "Stable"
@@ -73,7 +73,7 @@ class GroupReader:
         while (left is None or left > 0) and not self._is_ending():
             if self._topics.new():
                 self._subscribe()
-            records = self._consumer.poll(POLL_MS, POLL_RECORDS if left is None else min(left, POLL_RECORDS))
+            records = self._consumer.poll(GROUP_POLL_MS, POLL_RECORDS if left is None else min(left, POLL_RECORDS))
             yield from records
             left = None if left is None else left - len(records)
             self._output.flush()  # whoever reads us sees a record when it comes

@@ -18,7 +18,7 @@ from tidelog.cli.output.plain import to_plain
 from tidelog.client.record import ConsumerRecord
 
 Line = Callable[[ConsumerRecord], bytes]
-NULL: Final = b"null"
+NULL_TEXT: Final = b"null"
 
 
 def writer_of(kind: str, fields: Sequence[str], separator: bytes, *, is_terminal: bool) -> Line:
@@ -56,16 +56,16 @@ Form = Callable[[bytes | None], bytes]
 
 
 def _raw(value: bytes | None) -> bytes:
-    return NULL if value is None else value
+    return NULL_TEXT if value is None else value
 
 
 def _hex(value: bytes | None) -> bytes:
-    return NULL if value is None else value.hex().encode()
+    return NULL_TEXT if value is None else value.hex().encode()
 
 
 def _shown(value: bytes | None) -> bytes:
     if value is None:
-        return NULL
+        return NULL_TEXT
     text = value.decode("utf-8", "backslashreplace")
     if text.isprintable():
         return text.encode()

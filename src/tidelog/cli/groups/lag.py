@@ -31,7 +31,7 @@ EXAMPLES = """\
   tidelog groups lag billing --watch
   tidelog groups lag billing --json | jq -s 'map(.lag) | add'
 """
-INTERVAL_MS = 10_000
+OUTLOOK_MS = 10_000
 
 
 def catch_up(value: Any) -> str:
@@ -99,7 +99,7 @@ def interval_of(options: argparse.Namespace) -> int:
         if options.watch and not options.interval:
             raise WrongUsage("--watch needs time between two looks: leave --interval out, or give it one")
         return int(options.interval)
-    return 0 if options.json and not options.watch else INTERVAL_MS
+    return 0 if options.json and not options.watch else OUTLOOK_MS
 
 
 def _sample(admin: Admin, options: argparse.Namespace) -> Sample:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tidelog.cli.output.plain import message_to_plain, to_plain
+from tidelog.coordinator.group.classic.subscription import CONSUMER_PROTOCOL_TYPE
 from tidelog.coordinator.group.records import GROUP_RECORDS
 from tidelog.coordinator.group.records.classic import GroupMetadataValue
 from tidelog.coordinator.record_framing import RecordTypesById, decode_record
@@ -17,8 +18,6 @@ from tidelog.protocol.messages.consumer_protocol import ConsumerProtocolAssignme
 from tidelog.protocol.schema import Buffer, schema_of
 from tidelog.protocol.stored import PREFIX_BYTES, read_prefix
 from tidelog.records.record import Record
-
-CONSUMER_PROTOCOL: Final = "consumer"
 
 Meaning = dict[str, object]
 Decoder = Callable[[Record], Meaning | None]
@@ -49,7 +48,7 @@ def _coordinator_decoder(types: RecordTypesById) -> Decoder:
 def _with_subscriptions(value: object) -> object:
     """Decode the subscriptions and assignments in the record of a classic group, which are bytes to the coordinator.
     Those of consumers have a known form."""
-    if not isinstance(value, GroupMetadataValue) or value.protocol_type != CONSUMER_PROTOCOL:
+    if not isinstance(value, GroupMetadataValue) or value.protocol_type != CONSUMER_PROTOCOL_TYPE:
         return value
     plain = message_to_plain(value)
     for member, shown in zip(value.members, plain["members"], strict=True):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from tidelog.cli.failing import warn
 
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 LEVEL_HELP = (
     "tell what matters this much, and more (%(default)s). DEBUG has a line for each request but those of the produce "
     "path, and names the logs that were rebuilt after a crash"
@@ -17,7 +17,7 @@ LEVEL_HELP = (
 
 def add_log_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json-logs", action="store_true", help="log lines as JSON")
-    parser.add_argument("--log-level", metavar="LEVEL", choices=LEVELS, default="INFO", help=LEVEL_HELP)
+    parser.add_argument("--log-level", metavar="LEVEL", choices=LOG_LEVELS, default="INFO", help=LEVEL_HELP)
 
 
 def early_warnings(options: argparse.Namespace) -> Callable[[str], None]:

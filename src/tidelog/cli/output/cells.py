@@ -7,10 +7,10 @@ from typing import Any, Final
 from rich.markup import escape
 
 from tidelog.cli.output.plain import to_plain
+from tidelog.cli.output.rows import NOTHING
 from tidelog.storage.inspect.rows import Row
 
 VALUE_CHARACTERS: Final = 100
-NOTHING: Final = "-"
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 TIMES: Final = ("timestamp", "last_timestamp", "base_timestamp", "max_timestamp", "delete_horizon_ms")
 

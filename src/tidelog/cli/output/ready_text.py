@@ -15,9 +15,9 @@ from tidelog.config.settings import node as node_settings
 from tidelog.io.run import Runner
 from tidelog.ports.network import Address
 from tidelog.server.cluster.advertised import fixed_addresses
+from tidelog.server.node.life_lines import BY_ADDRESS
 
-BY_ADDRESS = "the address by which they connect"
-NOTHING = "of no address: the listener is not in advertised.listeners"
+NO_ADDRESS = "of no address: the listener is not in advertised.listeners"
 
 
 class Served(NamedTuple):
@@ -56,7 +56,7 @@ def say_ready(
     print(f"  data      {data or ', '.join(config.log_dirs)}")
     for each in listeners:
         name = f" on {each.name}" if len(listeners) > 1 else ""
-        told = BY_ADDRESS if each.told is None else each.told or NOTHING
+        told = BY_ADDRESS if each.told is None else each.told or NO_ADDRESS
         print(f"  clients{name}   are told {told}")
     if runner.metrics_address is not None:
         print(f"  metrics   http://{shown(runner.metrics_address)}/metrics")

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tidelog.cli.output.cells import NOTHING, Cells, batch_line, cells_of
+from tidelog.cli.output.cells import Cells, batch_line, cells_of
 from tidelog.cli.output.console import make_console as make_console
+from tidelog.cli.output.rows import NOTHING
 from tidelog.storage.inspect.findings import Finding, Severity
 from tidelog.storage.inspect.rows import Row
 

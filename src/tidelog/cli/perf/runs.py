@@ -22,7 +22,7 @@ from tidelog.model.ids import TopicPartition
 
 SAMPLES: Final = 20_000  # latencies that are taken in a run: a closure for each record would slow down what is measured
 SEEN_S_MAX: Final = 30
-POLL_MS: Final = 500
+PERF_POLL_MS: Final = 500
 WARM_UP: Final = 20  # round trips that are not counted: connections, metadata, caches
 
 
@@ -98,7 +98,7 @@ def run_consume(options: argparse.Namespace) -> int:
 
 def _consume(consumer: Consumer, ends: dict[TopicPartition, int], wanted: int, measured: Measurement) -> None:
     while measured.records < wanted:
-        records = consumer.poll(POLL_MS, max_records=5_000)
+        records = consumer.poll(PERF_POLL_MS, max_records=5_000)
         for record in records:
             measured.size_bytes += len(record.value or b"") + len(record.key or b"")
         measured.records += len(records)
@@ -155,7 +155,7 @@ class RoundTrips:
         self._producer.send(self._topic, value, partition=0)
         self._producer.flush()
         acknowledged = time.perf_counter()
-        while all(record.value != value for record in self._consumer.poll(POLL_MS)):
+        while all(record.value != value for record in self._consumer.poll(PERF_POLL_MS)):
             if time.perf_counter() - began > SEEN_S_MAX:
                 raise CommandFailed(f"a record of {self._topic} was acknowledged and not seen for {SEEN_S_MAX} s")
         return (acknowledged - began) * 1000, (time.perf_counter() - began) * 1000

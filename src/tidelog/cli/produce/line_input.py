@@ -9,7 +9,7 @@ from typing import Final
 
 from tidelog.cli.failing import WrongUsage
 
-CHUNK_BYTES: Final = 1 << 18
+LINES_CHUNK_BYTES: Final = 1 << 18
 IDLE_MS: Final = 20
 STANDARD_INPUT: Final = "-"
 
@@ -34,7 +34,7 @@ def _lines(descriptor: int) -> Iterator[bytes | None]:
     while True:
         while not _is_ready(descriptor):
             yield None
-        chunk = os.read(descriptor, CHUNK_BYTES)
+        chunk = os.read(descriptor, LINES_CHUNK_BYTES)
         if not chunk:
             break
         first, *others = chunk.split(b"\n")

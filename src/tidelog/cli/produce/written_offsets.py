@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from tidelog.model.ids import TopicPartition
 
-SHOWN: Final = 8  # partitions; JSON has all of them
+PARTITIONS_SHOWN_MAX: Final = 8  # partitions; JSON has all of them
 
 
 class WrittenOffsets:
@@ -31,7 +31,8 @@ class WrittenOffsets:
     def lines(self) -> list[str]:
         """Return a line for each partition, for people: `orders-0 offset 12`, `orders-1 offsets 3-9 (7 records)`."""
         shown = [_line(topic_partition, *found) for topic_partition, found in sorted(self._ranges.items())]
-        return shown if len(shown) <= SHOWN else [*shown[:SHOWN], f"and {len(shown) - SHOWN} more partitions"]
+        left_out = len(shown) - PARTITIONS_SHOWN_MAX
+        return shown if left_out <= 0 else [*shown[:PARTITIONS_SHOWN_MAX], f"and {left_out} more partitions"]
 
 
 def _line(topic_partition: TopicPartition, first: int, last: int, count: int) -> str:

@@ -22,7 +22,7 @@ from tidelog.protocol.messages.list_groups import ListGroupsRequest
 from tidelog.protocol.stored import PREFIX_BYTES, read_prefix
 
 CLASSIC = "classic"
-CONSUMER = "consumer"
+CONSUMER_GROUP_TYPE = "consumer"
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NEWEST_ASSIGNMENT = 3
 DEAD = "Dead"  # how an older broker says that there is no such group
@@ -122,7 +122,7 @@ class GroupAdmin(AdminBase):
         self.require(found.error_code, asked, found.error_message)
         return GroupDescription(
             group_id,
-            CONSUMER,
+            CONSUMER_GROUP_TYPE,
             found.group_state,
             CONSUMER_PROTOCOL_TYPE,
             found.assignor_name,

@@ -1,11 +1,10 @@
 """The columns of an Arrow batch as the encoding kernel takes them: its buffers, and where to begin in them."""
 
-from typing import Any, Final
+from typing import Any
 
+from tidelog.records.fetched import MILLISECONDS
 from tidelog.records.kernels_encode import BinaryColumn, HeaderLists, RecordColumns
 from tidelog.records.produced import NULLS
-
-MILLISECONDS: Final = 1
 
 
 def record_columns(batch: Any, now_ms: int) -> RecordColumns:

@@ -14,10 +14,10 @@ from tidelog.client.fetch.kernels_rows import decode_rows
 from tidelog.records.aborted import AbortedFilter
 from tidelog.records.batch import RecordBatch
 from tidelog.records.compression import CompressionType, Inflater
+from tidelog.records.fetched import MICROSECONDS
 from tidelog.records.header import ATTRIBUTES_POSITION, BATCH_OVERHEAD, COMPRESSION_MASK, LOG_OVERHEAD, read_header
 from tidelog.records.kernels_decode import Columns
 
-MICROSECONDS: Final = 1000
 BUFFER_BYTES: Final = 4 << 20
 # What one batch may inflate to. Kafka has no limit; on the wire a batch is a megabyte unless somebody allowed more.
 BATCH_BYTES_MAX: Final = 1 << 30

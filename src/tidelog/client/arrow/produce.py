@@ -14,7 +14,7 @@ from tidelog.client.arrow.columns import binary_column, record_columns
 from tidelog.client.arrow.extra import require_pyarrow
 from tidelog.client.client import Client
 from tidelog.client.errors import ClientError
-from tidelog.client.producer.batch import RECORD_OVERHEAD, Compression, ProducerBatch, encode
+from tidelog.client.producer.batch import RECORD_OVERHEAD_BYTES, Compression, ProducerBatch, encode
 from tidelog.client.producer.kernels_murmur2 import partitions_of_keys
 from tidelog.client.producer.partition_line import PartitionLine
 from tidelog.model.ids import TopicPartition
@@ -135,7 +135,7 @@ def _sticking(producer: RowProducer, topic: str, batch: Any) -> list[Share]:
 def _rows_each(producer: RowProducer, batch: Any) -> int:
     """Return how many rows fit into a batch of records, if all rows have one size: a row too many would go by itself,
     in a batch and a request of its own."""
-    rows, size_bytes = int(batch.num_rows), int(batch.nbytes) + RECORD_OVERHEAD * int(batch.num_rows)
+    rows, size_bytes = int(batch.num_rows), int(batch.nbytes) + RECORD_OVERHEAD_BYTES * int(batch.num_rows)
     return max(1, producer.batch_bytes * rows // size_bytes)
 
 

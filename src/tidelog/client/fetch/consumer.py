@@ -7,7 +7,7 @@ an offset, `out_of_range` decides: an error, unless the caller said earliest or 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, Self
 
-from tidelog.client.client import Client
+from tidelog.client.client import LOOK_AGAIN_MS, Client
 from tidelog.client.errors import ClientError, OffsetOutOfRange
 from tidelog.client.fetch.assigned import AssignedPartition
 from tidelog.client.fetch.fetcher import Fetcher, FetchOptions
@@ -20,7 +20,6 @@ from tidelog.records.header import MAX_INT64
 OutOfRange = Literal["earliest", "latest", "error"]
 Isolation = Literal["read_uncommitted", "read_committed"]
 
-LOOK_AGAIN_MS: Final = 50
 ITERATION_WAIT_MS: Final = 500
 ITERATION_RECORDS: Final = 2_000
 _RESETS: Final = {"earliest": EARLIEST, "latest": LATEST}

@@ -8,7 +8,6 @@ import secrets
 import socket
 import ssl
 import time
-from typing import Final
 
 from tidelog.client.connection import CONNECT_TIMEOUT_MS
 from tidelog.client.errors import UnsupportedByBroker
@@ -19,6 +18,7 @@ from tidelog.client.security.errors import SecurityFailure
 from tidelog.client.security.sasl import NONCE_BYTES, SaslRequest, SaslResponse, authenticate
 from tidelog.client.security.security import SaslSettings
 from tidelog.client.security.tls_failures import failure_of
+from tidelog.client.security.tls_network import TLS_RECORD_BYTES
 from tidelog.model.errors import ErrorCode
 from tidelog.protocol.api import response_header_version
 from tidelog.protocol.codec import decode
@@ -28,8 +28,6 @@ from tidelog.protocol.messages.fetch import FetchRequest
 from tidelog.protocol.messages.registry import RESPONSES
 from tidelog.protocol.schema import schema_of
 from tidelog.protocol.versions import Versions
-
-RECORD_BYTES: Final = 1 << 14  # TLS has no larger ones
 
 
 def open_secured(access: Access, node: Node, client_id: str, timeout_ms: int) -> FetchLink:
@@ -122,7 +120,7 @@ class SecuredLink(FetchLink):
         if self._access.tls is None:
             return super()._receive_some(count)
         try:
-            received = self._socket.recv(min(count, RECORD_BYTES))
+            received = self._socket.recv(min(count, TLS_RECORD_BYTES))
         except TimeoutError:
             raise self._too_late() from None
         if not received:

@@ -12,7 +12,7 @@ from tidelog.protocol.messages.fetch import FetchPartition, FetchRequest, FetchR
 
 NO_SESSION: Final = 0
 FULL: Final = 0  # the epoch of a request that says everything
-MAX_EPOCH: Final = 0x7FFF_FFFF
+MAX_SESSION_EPOCH: Final = 0x7FFF_FFFF
 
 
 class FetchPosition(NamedTuple):
@@ -57,7 +57,7 @@ class FetchSessionHandler:
         if self._id == NO_SESSION:
             self._epoch = FULL
         else:
-            self._epoch = 1 if self._epoch == MAX_EPOCH else self._epoch + 1
+            self._epoch = 1 if self._epoch == MAX_SESSION_EPOCH else self._epoch + 1
 
     def reset(self) -> None:
         """Let the next request name every partition again. The id stays: it tells the broker which session the new one

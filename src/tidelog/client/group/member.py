@@ -24,7 +24,6 @@ JOINING: Final = 0
 LEAVING: Final = -1
 LEAVING_FOR_A_WHILE: Final = -2  # a static member's, whose partitions wait for it
 REJOIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH)
-UNCHANGED: Final = -1
 
 
 @dataclass(slots=True)

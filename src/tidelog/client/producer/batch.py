@@ -25,8 +25,8 @@ from tidelog.records.kernels_encode import BinaryColumn, HeaderLists, RecordColu
 from tidelog.records.produced import NULLS
 
 # Bytes for the lengths, deltas and attributes of a record; an estimate, as batch_bytes is.
-RECORD_OVERHEAD: Final = 16
-NO_LIMIT: Final = 0x7FFFFFFF
+RECORD_OVERHEAD_BYTES: Final = 16
+NO_SIZE_LIMIT: Final = 0x7FFFFFFF
 
 # Called with the offset of a record, or why there is none.
 OnDelivery = Callable[[int | ClientError], None]
@@ -127,7 +127,7 @@ class OpenBatch:
             self._header_lists() if self._headers else None,
         )
         columns.check()
-        batch = encode(columns, 0, NO_LIMIT, compression, self.created_ms, self.size_bytes)
+        batch = encode(columns, 0, NO_SIZE_LIMIT, compression, self.created_ms, self.size_bytes)
         assert batch.records_count == len(self._values), "timestamps were checked to fit one batch"
         batch.on_delivery = self._on_delivery
         return batch

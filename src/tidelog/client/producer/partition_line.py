@@ -25,7 +25,7 @@ from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import NO_PRODUCER_ID, TopicPartition
 from tidelog.records.header import NO_SEQUENCE, increment_sequence
 
-MAX_EPOCH: Final = 0x7FFF
+MAX_PRODUCER_EPOCH: Final = 0x7FFF
 IN_FLIGHT_IDEMPOTENT: Final = 5  # as many as a broker remembers of a producer
 IN_FLIGHT_PLAIN: Final = 1
 
@@ -157,5 +157,5 @@ class PartitionLine:
             batch.sequence = NO_SEQUENCE
         if self.identity is not None:
             producer_id, epoch = self.identity
-            self.identity = None if epoch == MAX_EPOCH else ProducerIdAndEpoch(producer_id, epoch + 1)
+            self.identity = None if epoch == MAX_PRODUCER_EPOCH else ProducerIdAndEpoch(producer_id, epoch + 1)
             self.used_up_id = producer_id if self.identity is None else NO_PRODUCER_ID

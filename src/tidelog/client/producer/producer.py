@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from tidelog.client.backoff import Backoff
-from tidelog.client.client import WAIT_MS_MAX, Client
+from tidelog.client.client import LOOK_AGAIN_MS, WAIT_MS_MAX, Client
 from tidelog.client.errors import ClientError, DeliveryFailed, FailedDelivery, TimedOut
-from tidelog.client.producer.batch import RECORD_OVERHEAD, Compression, OnDelivery, OpenBatch, ProducerBatch
+from tidelog.client.producer.batch import RECORD_OVERHEAD_BYTES, Compression, OnDelivery, OpenBatch, ProducerBatch
 from tidelog.client.producer.partition_line import PartitionLine
 from tidelog.client.producer.partitioner import Partitioner
 from tidelog.client.producer.sender import Sender
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 OnWritten = Callable[[TopicPartition, int, int], None]
 
 TIMESTAMP_MAX: Final = 1 << 60
-LOOK_AGAIN_MS: Final = 50
 LAST_FLUSH_MS: Final = 5_000  # when an exception of the caller ends the `with` block
 
 
@@ -104,7 +103,7 @@ class Producer:
             timestamp = clock.wall_ms()
         elif not -1 <= timestamp < TIMESTAMP_MAX:
             raise ValueError(f"timestamp {timestamp} is not in milliseconds since 1970")
-        size = RECORD_OVERHEAD + (len(value) if value else 0) + (len(key) if key else 0)
+        size = RECORD_OVERHEAD_BYTES + (len(value) if value else 0) + (len(key) if key else 0)
         if headers:
             size += _size_of(headers)
         if self._buffered_bytes + size > self._buffer_bytes:

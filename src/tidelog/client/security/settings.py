@@ -45,7 +45,7 @@ SETTINGS: Final = (
     ("sasl.username", "", "librdkafka's: the user, instead of `sasl.jaas.config`"),
     ("sasl.password", "", "librdkafka's: the password, instead of `sasl.jaas.config`"),
 )
-NAMES: Final = frozenset(name for name, _default, _doc in SETTINGS)
+SETTING_NAMES: Final = frozenset(name for name, _default, _doc in SETTINGS)
 
 _MODULES: Final = {PLAIN: "PlainLoginModule", **dict.fromkeys(HASHES, "ScramLoginModule")}
 _REFUSED_MECHANISMS: Final = {
@@ -58,7 +58,7 @@ def security_of(settings: Mapping[str, str]) -> Security:
     """Read the security settings out of all settings of a client. Other settings are passed over; SettingError for one
     of security that is unknown or cannot be followed."""
     given = {name: value.strip() for name, value in settings.items() if _is_ours(name)}
-    for name in sorted(given.keys() - NAMES):
+    for name in sorted(given.keys() - SETTING_NAMES):
         raise _unknown(name, given)
     protocol = given.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in SECURITY_PROTOCOLS:
@@ -77,7 +77,7 @@ def _is_ours(name: str) -> bool:
 def _unknown(name: str, given: Mapping[str, str]) -> SettingError:
     store = name.removesuffix(".password")
     if store not in ("ssl.truststore", "ssl.keystore"):
-        return SettingError(name, "is not supported", f"known are {', '.join(sorted(NAMES))}")
+        return SettingError(name, "is not supported", f"known are {', '.join(sorted(SETTING_NAMES))}")
     step = converted_by(given.get(f"{store}.location", "STORE"), is_key=store == "ssl.keystore")
     return SettingError(name, "only stores of Java's have a password, and only PEM is read", step)
 

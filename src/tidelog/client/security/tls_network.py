@@ -17,9 +17,9 @@ from tidelog.client.security.errors import SecurityFailure
 from tidelog.client.security.tls_failures import failure_of
 from tidelog.ports.network import ConnectionId, Network, Receiver
 
-RECEIVE_BYTES: Final = 1 << 18
+TLS_RECEIVE_BYTES: Final = 1 << 18
 # A record of TLS holds no more; encrypting by the part would make tiny records of tiny parts.
-RECORD_BYTES: Final = 1 << 14
+TLS_RECORD_BYTES: Final = 1 << 14  # TLS has no larger ones
 
 
 class TlsNetwork:
@@ -40,7 +40,7 @@ class TlsNetwork:
         self._context = access.tls
         self._host = host
         self._refused = refused
-        self._room = memoryview(bytearray(RECEIVE_BYTES))
+        self._room = memoryview(bytearray(TLS_RECEIVE_BYTES))
 
     def connect(self, address: str, port: int, receiver: Receiver) -> ConnectionId:
         self._receiver = receiver
@@ -54,7 +54,7 @@ class TlsNetwork:
         """Encrypt and send. The connection sends nothing before `connected`."""
         small: list[Any] = []
         for part in parts:
-            if len(part) < RECORD_BYTES:
+            if len(part) < TLS_RECORD_BYTES:
                 small.append(part)
                 continue
             self._encrypt(b"".join(small))

@@ -51,7 +51,7 @@ GROUP_CONSUMER_ASSIGNORS = setting(
     LIST,
     ("uniform", "range"),
     "The server-side assignors that KIP-848 groups may use; the first is the default.",
-    validator=forms.ASSIGNORS,
+    validator=forms.CONSUMER_ASSIGNORS,
     differs="`uniform` and `range` are built in; a Java class cannot be loaded.",
 )
 

@@ -12,7 +12,7 @@ from tidelog.cli.produce.line_input import lines
 
 @pytest.mark.parametrize("chunk_bytes", [1, 3, 1 << 18])
 def test_lines_of_a_file(tmp_path: Path, chunk_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_input, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(line_input, "LINES_CHUNK_BYTES", chunk_bytes)
     path = tmp_path / "lines"
     path.write_bytes(b"one\n\nthree\r\n\xff\x00\nno end")
     assert list(lines(str(path))) == [b"one", b"", b"three", b"\xff\x00", b"no end"]

@@ -1,6 +1,6 @@
 """The client's half of a fetch session: which partitions a request names, and which it leaves out."""
 
-from tidelog.client.fetch.fetch_session_handler import MAX_EPOCH, FetchPosition, FetchSessionHandler
+from tidelog.client.fetch.fetch_session_handler import MAX_SESSION_EPOCH, FetchPosition, FetchSessionHandler
 from tidelog.model.ids import TopicPartition, Uuid
 from tidelog.protocol.messages.fetch import FetchRequest, FetchResponse
 
@@ -75,7 +75,7 @@ def test_a_broker_without_room_for_a_session_is_told_everything_each_time() -> N
 
 def test_epochs_wrap_to_1() -> None:
     session = begun(A)
-    session._epoch = MAX_EPOCH
-    assert session.request({A: wanted(10)}, 100).session_epoch == MAX_EPOCH
+    session._epoch = MAX_SESSION_EPOCH
+    assert session.request({A: wanted(10)}, 100).session_epoch == MAX_SESSION_EPOCH
     answer(session)
     assert session.request({A: wanted(10)}, 100).session_epoch == 1

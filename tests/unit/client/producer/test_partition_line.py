@@ -5,7 +5,7 @@ import pytest
 from tidelog.client.backoff import FIRST_MS, LAST_MS, Backoff
 from tidelog.client.errors import ClientError
 from tidelog.client.producer.batch import Compression, OpenBatch, ProducerBatch
-from tidelog.client.producer.partition_line import IN_FLIGHT_IDEMPOTENT, MAX_EPOCH, PartitionLine
+from tidelog.client.producer.partition_line import IN_FLIGHT_IDEMPOTENT, MAX_PRODUCER_EPOCH, PartitionLine
 from tidelog.client.producer_id_and_epoch import ProducerIdAndEpoch
 from tidelog.model.errors import ErrorCode
 from tidelog.model.ids import TopicPartition
@@ -93,7 +93,7 @@ def test_the_batch_after_one_that_was_given_up_keeps_its_sequence_until_the_gap_
 
 
 def test_a_new_epoch_after_the_last_takes_a_new_producer_id() -> None:
-    line = line_of(1, epoch=MAX_EPOCH)
+    line = line_of(1, epoch=MAX_PRODUCER_EPOCH)
     (batch,) = take_all(line)
     fail(line, batch, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
     assert (line.identity, line.used_up_id) == (None, 7)
