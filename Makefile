@@ -15,12 +15,12 @@ STEP := $(PYTHON) tools/step.py
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint check format test bench sim soak mutations demo demo-log tour wheel docs lock clean
+.PHONY: help install lint check format test coverage bench sim soak mutations demo demo-log tour wheel docs lock clean
 
 help:  ## list the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[36m%-9s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: $(STAMP)  ## make .venv, install the locked dependencies, compile the record kernels
+install: $(STAMP)  ## make .venv, install the locked dependencies, compile what setup.py lists
 
 define MAKE_VENV
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tidelog needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Say which one: make PYTHON=python3.12 ...")'
@@ -46,10 +46,10 @@ $(VENV)/.demo: requirements/demo.txt pyproject.toml pipelines/pyproject.toml
 	@TIDELOG_PURE=1 $(STEP) "installing Tidelog (interpreted; make install compiles it)" $(PIP) --no-build-isolation --no-deps -e . -e ./pipelines
 	@touch $@
 
-lint: $(STAMP)
+lint: $(STAMP)  ## format, lint, types, layers, generated docs
 	$(BIN)/ruff format --check -q .
 	$(BIN)/ruff check -q .
-	$(BIN)/mypy & types=$$!; $(BIN)/lint-imports --no-logo && $(BIN)/python tools/docs.py --check; rest=$$?; wait $$types && exit $$rest
+	$(BIN)/mypy & types=$$!; $(BIN)/lint-imports --no-logo && $(BIN)/python tools/docs.py --check && $(BIN)/python -m tools.changelog --check; rest=$$?; wait $$types && exit $$rest
 
 check: lint  ## format, lint, types, layers, generated docs, unit tests: under a minute
 	$(BIN)/pytest -q -n 2 --dist worksteal tests/unit
@@ -66,6 +66,10 @@ BESIDE = $(1) >$(VENV)/.beside 2>&1 & beside=$$!; $(2); here=$$?; wait $$beside;
 test: lint  ## everything that CI runs
 	$(call BESIDE,$(BIN)/python -m tools.fetch,$(BIN)/pytest -q -n 4 --dist worksteal --ignore=tests/spark tests)
 	$(call BESIDE,TIDELOG_PURE=1 $(BIN)/pytest -q -n 1 $(PURE),$(BIN)/pytest -q -n 2 --dist worksteal -m "not long" tests/spark)
+
+# Interpreted, because a compiled module has no lines to count.
+coverage: $(STAMP)  ## how much of the code the unit tests run, interpreted
+	TIDELOG_PURE=1 $(BIN)/pytest -q -n 2 --dist worksteal --cov --cov-report=term:skip-covered tests/unit
 
 bench: $(STAMP)  ## what it costs, beside its peers, in one run
 	$(BIN)/python -m benchmarks

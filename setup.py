@@ -126,7 +126,7 @@ def groups_of(sources: list[str]) -> list[tuple[list[str], str | None]]:
 
 
 if os.environ.get("TIDELOG_PURE") == "1" or not has_compiler():
-    print("tidelog: no C compiler (or TIDELOG_PURE=1): the record kernels will run interpreted")
+    print("tidelog: no C compiler (or TIDELOG_PURE=1): every module will run interpreted")
     write_manifest([])
     setup()
 else:
@@ -137,7 +137,7 @@ else:
     for extension in extensions:
         extension.optional = True  # a compiler without Python's headers must not keep anyone from installing
         if sys.platform == "linux":
-            # Lets calls between the kernels be inlined although they live in a shared library: encode gains a sixth.
+            # Lets calls between these modules be inlined although they live in a shared library: encode gains a sixth.
             extension.extra_compile_args.append("-fno-semantic-interposition")
     write_manifest(COMPILED)
     setup(ext_modules=extensions, options={"build_ext": {"parallel": os.cpu_count()}})

@@ -39,7 +39,7 @@ COMMANDS: Final = (
     Command("spark-submit", "spark.submit", "run a PySpark job that reads and writes topics"),
     Command("log", "log.command", "look at the files of a log, offline, and repair them"),
     Command("completion", "arguments.completion", "a script that completes commands and options in your shell"),
-    Command("version", "version", "print the version, and whether the compiled kernels are in use"),
+    Command("version", "version", "print the version, and whether the compiled modules are in use"),
 )
 NAMES: Final = tuple(command.name for command in COMMANDS)
 

@@ -1,4 +1,4 @@
-"""`tidelog version`: which release this is, and whether the compiled kernels are in use.
+"""`tidelog version`: which release this is, and whether the compiled modules are in use.
 
 `version_line` heads benchmarks and demos too, so that a figure can be told from another release's.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: "Commands") -> None:
-    parser = add_command(commands, "version", "print the version, and whether the compiled kernels are in use")
+    parser = add_command(commands, "version", "print the version, and whether the compiled modules are in use")
     parser.set_defaults(run=run)
 
 

@@ -12,7 +12,7 @@ from tidelog.cli.arguments.durations import DURATIONS, duration_ms
 from tidelog.cli.arguments.offset_arguments import parse_timestamp
 from tidelog.cli.cluster.connecting import add_client_command, connected
 from tidelog.cli.failing import CommandFailed, WrongUsage, warn
-from tidelog.cli.groups.reset_plan import Plan, Ranges, plan_of
+from tidelog.cli.groups.reset_plan import PartitionReset, Ranges, plan_of
 from tidelog.cli.groups.scope import SCOPE, partitions_of, topic_scope
 from tidelog.cli.output.rows import change, number, show_rows, show_title, text
 from tidelog.client.admin.admin_client import Admin
@@ -90,7 +90,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _plan(admin: Admin, given: Mapping[TopicPartition, int] | None, options: argparse.Namespace) -> list[Plan]:
+def _plan(
+    admin: Admin, given: Mapping[TopicPartition, int] | None, options: argparse.Namespace
+) -> list[PartitionReset]:
     committed = {
         topic_partition: each.offset for topic_partition, each in admin.list_group_offsets(options.group).items()
     }
@@ -125,14 +127,14 @@ def _require_unused(admin: Admin, group_id: str) -> None:
         raise CommandFailed(f"group {group_id} has members, whose commits would undo it; {step}")
 
 
-def _execute(admin: Admin, group_id: str, plan: Sequence[Plan]) -> None:
+def _execute(admin: Admin, group_id: str, plan: Sequence[PartitionReset]) -> None:
     outcomes = admin.alter_group_offsets(group_id, {each.partition: each.new for each in plan})
     refused = [each for each in outcomes.values() if each is not None]
     if refused:
         raise CommandFailed("\n".join(map(str, refused)))
 
 
-def _show(plan: Sequence[Plan], options: argparse.Namespace) -> None:
+def _show(plan: Sequence[PartitionReset], options: argparse.Namespace) -> None:
     rows = [{"group": options.group, **each.row(), "executed": options.execute} for each in plan]
     if not options.json:
         show_title(f"{options.group}  {'offsets moved' if options.execute else 'what would happen'}")
@@ -161,7 +163,7 @@ def read_plan(path: str) -> dict[TopicPartition, int]:
     return found
 
 
-def write_plan(path: str, plan: Sequence[Plan]) -> None:
+def write_plan(path: str, plan: Sequence[PartitionReset]) -> None:
     try:
         with Path(path).open("w", newline="") as file:
             rows = [(each.partition.topic, each.partition.partition, each.new) for each in plan]

@@ -17,7 +17,7 @@ from tidelog.model.ids import TopicPartition
 
 
 @dataclass(slots=True)
-class Plan:
+class PartitionReset:
     partition: TopicPartition
     committed: int | None
     new: int
@@ -65,30 +65,34 @@ def plan_of(
     given: Mapping[TopicPartition, int] | None,
     options: argparse.Namespace,
     ranges: Ranges,
-) -> Plan:
+) -> PartitionReset:
     if given is not None:
-        return Plan(topic_partition, committed, *ranges.nearest(topic_partition, given[topic_partition]))
+        return PartitionReset(topic_partition, committed, *ranges.nearest(topic_partition, given[topic_partition]))
     if options.to_earliest:
-        return Plan(topic_partition, committed, ranges.at(OffsetSpec.EARLIEST, topic_partition))
+        return PartitionReset(topic_partition, committed, ranges.at(OffsetSpec.EARLIEST, topic_partition))
     if options.to_latest:
-        return Plan(topic_partition, committed, ranges.at(OffsetSpec.LATEST, topic_partition))
+        return PartitionReset(topic_partition, committed, ranges.at(OffsetSpec.LATEST, topic_partition))
     if options.to_offset is not None:
-        return Plan(topic_partition, committed, *ranges.nearest(topic_partition, options.to_offset))
+        return PartitionReset(topic_partition, committed, *ranges.nearest(topic_partition, options.to_offset))
     if options.to_datetime is not None:
         return _at_time(topic_partition, committed, options.to_datetime, ranges)
     if options.shift_by is not None:
         if committed is None:
             raise WrongUsage(f"the group has no offset of {topic_partition} to shift; choose another target for it")
-        return Plan(topic_partition, committed, *ranges.nearest(topic_partition, committed + options.shift_by))
+        return PartitionReset(
+            topic_partition, committed, *ranges.nearest(topic_partition, committed + options.shift_by)
+        )
     if committed is None:
-        return Plan(
+        return PartitionReset(
             topic_partition, committed, ranges.at(OffsetSpec.LATEST, topic_partition), "nothing was committed: the end"
         )
-    return Plan(topic_partition, committed, committed)
+    return PartitionReset(topic_partition, committed, committed)
 
 
-def _at_time(topic_partition: TopicPartition, committed: int | None, when_ms: int, ranges: Ranges) -> Plan:
+def _at_time(topic_partition: TopicPartition, committed: int | None, when_ms: int, ranges: Ranges) -> PartitionReset:
     found = ranges.at(when_ms, topic_partition)
     if found >= 0:
-        return Plan(topic_partition, committed, found)
-    return Plan(topic_partition, committed, ranges.at(OffsetSpec.LATEST, topic_partition), "no record so late: the end")
+        return PartitionReset(topic_partition, committed, found)
+    return PartitionReset(
+        topic_partition, committed, ranges.at(OffsetSpec.LATEST, topic_partition), "no record so late: the end"
+    )

@@ -8,7 +8,7 @@ import pytest
 from tidelog.cli.failing import WrongUsage
 from tidelog.cli.groups.progress import Progress, catch_up, lag_row, total_row
 from tidelog.cli.groups.reset import read_plan, write_plan
-from tidelog.cli.groups.reset_plan import Plan, Ranges, plan_of
+from tidelog.cli.groups.reset_plan import PartitionReset, Ranges, plan_of
 from tidelog.cli.groups.scope import TopicScope, one_partition, topic_scope
 from tidelog.cli.groups.views import shown_partitions
 from tidelog.model.ids import TopicPartition
@@ -78,7 +78,7 @@ class Log(Ranges):
         return {-2: 10, -1: 100, 5: 50}.get(when, -1)
 
 
-def plan(committed: int | None, given: dict[TopicPartition, int] | None = None, **target: object) -> Plan:
+def plan(committed: int | None, given: dict[TopicPartition, int] | None = None, **target: object) -> PartitionReset:
     nothing = {"to_earliest": False, "to_latest": False, "to_offset": None, "to_datetime": None, "shift_by": None}
     return plan_of(TOPIC_PARTITION, committed, given, argparse.Namespace(**{**nothing, **target}), Log())
 
@@ -115,7 +115,7 @@ def test_of_nothing_committed() -> None:
 
 def test_a_plan_is_written_and_read_back(tmp_path: Path) -> None:
     path = f"{tmp_path}/plan.csv"
-    write_plan(path, [Plan(TOPIC_PARTITION, 1, 5), Plan(TopicPartition("u", 3), None, 7)])
+    write_plan(path, [PartitionReset(TOPIC_PARTITION, 1, 5), PartitionReset(TopicPartition("u", 3), None, 7)])
     assert read_plan(path) == {TOPIC_PARTITION: 5, TopicPartition("u", 3): 7}
 
 
