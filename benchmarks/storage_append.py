@@ -22,7 +22,7 @@ import cramjam
 from crc32c import crc32c
 
 from benchmarks.harness import asked_for, console, measure, show_cost
-from benchmarks.storage_batches import BATCHES, NOW, Received, received
+from benchmarks.storage_batches import BATCHES, NOW, ReceivedBatches, received
 from tidelog._compiled import mode
 from tidelog.config.layers import Layers
 from tidelog.config.topic_config import resolve_topic_config
@@ -46,7 +46,7 @@ PLAIN_BAR, COMPRESSED_BAR = 1.6, 1.3
 CONFIG = resolve_topic_config({"cleanup.policy": "compact"}, Layers())
 
 
-def bare(batches: Received, turn: int, descriptor: int) -> None:
+def bare(batches: ReceivedBatches, turn: int, descriptor: int) -> None:
     position = 0
     view = batches.view
     for spans in batches.turns(turn):
@@ -58,7 +58,7 @@ def bare(batches: Received, turn: int, descriptor: int) -> None:
         position += os.pwritev(descriptor, pieces, position)
 
 
-def validate(batches: Received, turn: int, descriptor: int, rules: AppendRules) -> None:
+def validate(batches: ReceivedBatches, turn: int, descriptor: int, rules: AppendRules) -> None:
     position = 0
     view = batches.view
     for spans in batches.turns(turn):
@@ -70,7 +70,7 @@ def validate(batches: Received, turn: int, descriptor: int, rules: AppendRules) 
         position += os.pwritev(descriptor, pieces, position)
 
 
-def append(batches: Received, turn: int, logs: "EmptyLogs") -> None:
+def append(batches: ReceivedBatches, turn: int, logs: "EmptyLogs") -> None:
     view, log = batches.view, logs.log
     for spans in batches.turns(turn):
         for start, end in spans:
@@ -79,13 +79,13 @@ def append(batches: Received, turn: int, logs: "EmptyLogs") -> None:
         assert log.commit(NOW) is None
 
 
-def library(batches: Received, decompress_into: Callable[[memoryview, bytearray], object]) -> None:
+def library(batches: ReceivedBatches, decompress_into: Callable[[memoryview, bytearray], object]) -> None:
     view, inflated = batches.view, bytearray(1 << 16)
     for start, end in batches.spans:
         decompress_into(view[start + 61 : end], inflated)
 
 
-def inflate(batches: Received, codec: CompressionType, inflater: Inflater) -> None:
+def inflate(batches: ReceivedBatches, codec: CompressionType, inflater: Inflater) -> None:
     view = batches.view
     for start, end in batches.spans:
         inflater.inflate(codec, view[start + 61 : end], 0)

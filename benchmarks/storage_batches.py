@@ -16,7 +16,7 @@ WORDS = b"tide log high water mark epoch offset record batch voter fenced purgat
 
 
 @dataclass(slots=True)
-class Received:
+class ReceivedBatches:
     """A receive buffer with batches one behind the other."""
 
     buffer: bytearray
@@ -41,14 +41,14 @@ def value(row: int) -> bytes:
     return b",".join(words)[:1000]
 
 
-def received(codec: CompressionType, producer_id: int = -1) -> Received:
+def received(codec: CompressionType, producer_id: int = -1) -> ReceivedBatches:
     """Return a receive buffer; with a producer id, the batches of one idempotent producer in sequence."""
     buffer, spans, row = bytearray(), [], 0
     for _ in range(BATCHES):
         batch, row = _batch(codec, producer_id, row)
         spans.append((len(buffer), len(buffer) + len(batch)))
         buffer += batch
-    return Received(buffer, spans, bytes(buffer))
+    return ReceivedBatches(buffer, spans, bytes(buffer))
 
 
 def _batch(codec: CompressionType, producer_id: int, first_row: int) -> tuple[bytes, int]:

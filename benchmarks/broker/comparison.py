@@ -33,7 +33,7 @@ CONNECTION_KB_MAX, IDLE_CPU_PERCENT_MAX = 60.0, 1.0
 TURN_MS_MAX = 50.0
 
 
-class Own:
+class OwnFigures:
     """The figures that are asked of our node alone."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ def alternate(benches: dict[str, BrokerBench], rounds: int) -> Samples:
     return samples
 
 
-def hold_own(own: Own, system: System, sizes: BrokerSizes) -> None:
+def hold_own(own: OwnFigures, system: System, sizes: BrokerSizes) -> None:
     """Measure our node alone, after the load and while it still runs."""
     own.hold("resident memory after the load", system.resident_bytes() / 1e6, LOADED_MB_MAX, "MB")
     count = sizes_of_idle(sizes)
@@ -96,7 +96,7 @@ def hold_own(own: Own, system: System, sizes: BrokerSizes) -> None:
 
 
 def compare(sizes: BrokerSizes) -> int:
-    own = Own()
+    own = OwnFigures()
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-") as name:
         scratch = Path(name)
         load = Load(scratch)

@@ -47,7 +47,7 @@ KNOWN = "known"
 
 
 @dataclass(slots=True)
-class Measured:
+class GiantFigures:
     request: str
     answer: str
     turn: LongTurn
@@ -122,14 +122,14 @@ def requests_of(cls: type, version: int, path: tuple[str, ...]) -> Iterator[tupl
     yield "10 MB of them", giant(cls, version, path, int(REQUEST_BYTES / size_each), distinct=False)
 
 
-def measure(cls: type, version: int, path: tuple[str, ...], which: str, request: Any, scratch: Path) -> Measured:
+def measure(cls: type, version: int, path: tuple[str, ...], which: str, request: Any, scratch: Path) -> GiantFigures:
     with running(OURS, scratch, is_timed=True) as system:
         prepare(system)
         time.sleep(SETTLE_SECONDS)  # the rest is imported in idle moments, and is not what is measured
         began = time.time()
         answer, grown = ask(system, request, version)
     title = f"{cls.__name__.removesuffix('Request')} v{version}: {'.'.join(path)}, {which}"
-    return Measured(title, answer, system.longest_turn(began), grown / 1e6)
+    return GiantFigures(title, answer, system.longest_turn(began), grown / 1e6)
 
 
 def ask(system: System, request: Any, version: int) -> tuple[str, int]:
@@ -142,21 +142,21 @@ def ask(system: System, request: Any, version: int) -> tuple[str, int]:
     return answer, peak_bytes(system) - before
 
 
-def measured_known(scratch: Path) -> Iterator[Measured]:
+def measured_known(scratch: Path) -> Iterator[GiantFigures]:
     """Measure all requests that name what is there on one node: it takes a while until it has its topics."""
     with running(OURS, scratch, is_timed=True) as system, AdminConnection(system.port) as admin:
         time.sleep(SETTLE_SECONDS)  # what it needs first is imported in idle moments
         known = KnownTopics(admin)
         known.create()
-        yield Measured("CreateTopics, 10,000 partitions", "", system.longest_turn(), 0.0)
+        yield GiantFigures("CreateTopics, 10,000 partitions", "", system.longest_turn(), 0.0)
         for title, request, version in known.requests():
             began = time.time()
             answer, grown = ask(system, request, version)
             time.sleep(SETTLE_SECONDS)  # what it has brought about may be still under way
-            yield Measured(title, answer, system.longest_turn(began), grown / 1e6)
+            yield GiantFigures(title, answer, system.longest_turn(began), grown / 1e6)
 
 
-def measured(words: list[str]) -> Iterator[Measured]:
+def measured(words: list[str]) -> Iterator[GiantFigures]:
     with tempfile.TemporaryDirectory(prefix="tidelog-giants-") as name:
         if not words or KNOWN in words:
             yield from measured_known(Path(name) / KNOWN)

@@ -16,7 +16,7 @@ class LoadFailed(Exception):
 
 
 @dataclass(slots=True)
-class Produced:
+class ProduceFigures:
     requests: int
     seconds: float
     p50_us: float
@@ -25,7 +25,7 @@ class Produced:
 
 
 @dataclass(slots=True)
-class Consumed:
+class ConsumeFigures:
     size_bytes: int
     seconds: float
     p99_us: float
@@ -49,17 +49,17 @@ class Load:
         seconds: float,
         count: int = 0,
         sequence_at: int = 0,
-    ) -> Produced:
+    ) -> ProduceFigures:
         """Produce for so many seconds, or so many requests in all."""
         numbers = (connections, window, seconds, count, frame.error_at, sequence_at)
         requests, *rest = self._run("produce", port, frame.data, *numbers)
-        return Produced(int(requests), *rest)
+        return ProduceFigures(int(requests), *rest)
 
-    def fetch(self, port: int, frame: FetchFrame, consumers: int, size_bytes: int) -> Consumed:
+    def fetch(self, port: int, frame: FetchFrame, consumers: int, size_bytes: int) -> ConsumeFigures:
         """Let each consumer read so many bytes from the beginning."""
         numbers = (consumers, size_bytes, frame.offset_at, frame.records_at)
         read, *rest = self._run("fetch", port, frame.data, *numbers)
-        return Consumed(int(read), *rest)
+        return ConsumeFigures(int(read), *rest)
 
     def begin_fetch(self, port: int, frame: FetchFrame, size_bytes: int) -> "subprocess.Popen[bytes]":
         """Start one consumer that reads beside something else."""

@@ -13,7 +13,7 @@ RECEIVE_BYTES = 1 << 20
 CONNECT_SECONDS = 30
 
 
-class Waiting:
+class ParkedFetches:
     """A number of connections, each with one fetch under way. A thread asks again whenever one is answered."""
 
     def __init__(self, port: int, frames: Sequence[bytes], count: int) -> None:
@@ -71,8 +71,8 @@ class Waiting:
 
 
 @contextmanager
-def waiting(port: int, frames: Sequence[bytes], count: int) -> Iterator[Waiting]:
-    found = Waiting(port, frames, count)
+def waiting(port: int, frames: Sequence[bytes], count: int) -> Iterator[ParkedFetches]:
+    found = ParkedFetches(port, frames, count)
     try:
         yield found
     finally:

@@ -16,12 +16,12 @@ from pathlib import Path
 from tests.interop.apache.jars import ApacheMissing
 
 from benchmarks.broker.bars import Bar, Samples, lines_of, show
-from benchmarks.broker.comparison import TURN_MS_MAX, Own
+from benchmarks.broker.comparison import TURN_MS_MAX, OwnFigures
 from benchmarks.broker.load import Load
 from benchmarks.broker.measures import CPU_REQUEST, RATE
 from benchmarks.broker.plot import draw
 from benchmarks.broker.systems import APACHE, OURS, running
-from benchmarks.coordinators.joining import Joining
+from benchmarks.coordinators.joining import JoinLoad
 from benchmarks.coordinators.loading import load_offsets
 from benchmarks.coordinators.measures import (
     COMMITS,
@@ -61,7 +61,7 @@ BARS = (
 
 
 def started(stack: ExitStack, scratch: Path, sizes: CoordinatorSizes) -> dict[str, CoordinatorBench]:
-    load, joining = Load(scratch), Joining(scratch)
+    load, joining = Load(scratch), JoinLoad(scratch)
     benches = {}
     for name in (OURS, APACHE):
         try:
@@ -94,7 +94,7 @@ def alternate(benches: dict[str, CoordinatorBench], rounds: int) -> Samples:
 
 
 def compare(sizes: CoordinatorSizes) -> int:
-    own = Own()
+    own = OwnFigures()
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-") as name:
         scratch = Path(name)
         loaded = load_offsets(scratch / "loading", sizes.groups)

@@ -11,12 +11,12 @@ SOURCE = Path(__file__).with_name("join.c")
 
 
 @dataclass(slots=True)
-class Joined:
+class JoinFigures:
     seconds: float
     heartbeats: int
 
 
-class Joining:
+class JoinLoad:
     def __init__(self, scratch: Path) -> None:
         self._tool = scratch / "join"
         compiler = shutil.which("cc") or shutil.which("gcc")
@@ -24,10 +24,10 @@ class Joining:
             raise LoadFailed("the members are C, and there is no compiler for it (cc, gcc)")
         subprocess.run([compiler, "-O2", "-o", str(self._tool), str(SOURCE)], check=True)
 
-    def join(self, port: int, group: str, topic: str, members: int, partitions: int, pace_ms: int) -> Joined:
+    def join(self, port: int, group: str, topic: str, members: int, partitions: int, pace_ms: int) -> JoinFigures:
         arguments = [str(port), group, topic, str(members), str(partitions), str(pace_ms)]
         outcome = subprocess.run([str(self._tool), *arguments], capture_output=True, text=True, timeout=SECONDS_MAX)
         if outcome.returncode:
             raise LoadFailed(outcome.stderr.strip())
         seconds, heartbeats = outcome.stdout.split()
-        return Joined(float(seconds), int(heartbeats))
+        return JoinFigures(float(seconds), int(heartbeats))

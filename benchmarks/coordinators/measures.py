@@ -26,7 +26,7 @@ from benchmarks.coordinators.frames import (
     commit_frames,
     sequenced_frames,
 )
-from benchmarks.coordinators.joining import Joined, Joining
+from benchmarks.coordinators.joining import JoinFigures, JoinLoad
 from benchmarks.coordinators.transactions import PARTITIONS as TRANSACTION_PARTITIONS
 from benchmarks.coordinators.transactions import Transactions
 from tidelog.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -98,7 +98,7 @@ class CoordinatorBench:
 
     system: System
     load: Load
-    joining: Joining
+    joining: JoinLoad
     sizes: CoordinatorSizes
     librdkafka: Transactions | None = None
     java: Transactions | None = None
@@ -161,7 +161,7 @@ class CoordinatorBench:
         cpu = (self.system.cpu_seconds() - cpu) / JOINS  # with their leaving
         return {SECONDS: done[JOINS // 2].seconds, CPU_SECONDS: cpu, HEARTBEATS: done[JOINS // 2].heartbeats}
 
-    def _join(self) -> Joined:
+    def _join(self) -> JoinFigures:
         self.groups += 1
         partitions = MEMBERS * PARTITIONS_EACH
         return self.joining.join(self.system.port, f"joined-{self.groups}", JOINED, MEMBERS, partitions, 0)

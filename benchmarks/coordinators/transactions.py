@@ -21,13 +21,13 @@ WARM_UP_SECONDS = 3.0
 
 
 @dataclass(slots=True)
-class Committed:
+class TransactionFigures:
     transactions: int
     seconds: float
 
 
 class Transactions(Protocol):
-    def run(self, seconds: float) -> Committed: ...
+    def run(self, seconds: float) -> TransactionFigures: ...
 
 
 class Confluent:
@@ -37,12 +37,12 @@ class Confluent:
         self._topic = topic
         self._producer.init_transactions(TIMEOUT_SECONDS)
 
-    def run(self, seconds: float) -> Committed:
+    def run(self, seconds: float) -> TransactionFigures:
         began, count = time.perf_counter(), 0
         while time.perf_counter() - began < seconds:
             self._commit_one()
             count += 1
-        return Committed(count, time.perf_counter() - began)
+        return TransactionFigures(count, time.perf_counter() - began)
 
     def _commit_one(self) -> None:
         producer = self._producer
@@ -58,12 +58,12 @@ class Java:
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
-    def run(self, seconds: float) -> Committed:
+    def run(self, seconds: float) -> TransactionFigures:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{seconds}\n")
         self._process.stdin.flush()
         count, took = self.line().split()
-        return Committed(int(count), float(took))
+        return TransactionFigures(int(count), float(took))
 
     def line(self) -> str:
         assert self._process.stdout is not None

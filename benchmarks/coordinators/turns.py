@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.broker.load import Load
 from benchmarks.broker.systems import OURS, running
-from benchmarks.coordinators.joining import Joining
+from benchmarks.coordinators.joining import JoinLoad
 from benchmarks.coordinators.measures import (
     IN_TRANSACTIONS,
     JAVA,
@@ -25,7 +25,7 @@ def longest_turn_ms(scratch: Path, sizes: CoordinatorSizes) -> float:
     """Return the longest turn of the node's own time. All measures run once, without the Java client, which is
     Apache's."""
     with running(OURS, scratch, SETTINGS, is_timed=True) as system:
-        bench = CoordinatorBench(system, Load(scratch), Joining(scratch), sizes)
+        bench = CoordinatorBench(system, Load(scratch), JoinLoad(scratch), sizes)
         bench.prepare()
         bench.librdkafka = Confluent(system, IN_TRANSACTIONS)
         for name, measure in MEASURES.items():

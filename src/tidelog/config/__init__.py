@@ -26,12 +26,12 @@ from tidelog.config.describe import (
     describe_group,
     describe_topic,
 )
-from tidelog.config.dynamic import Applied, apply_dynamic
+from tidelog.config.dynamic import AppliedConfig, apply_dynamic
 from tidelog.config.group_config import GroupConfig
 from tidelog.config.kinds import ConfigType
 from tidelog.config.layers import ConfigSource
 from tidelog.config.listener_plan import ListenerPlan
-from tidelog.config.load import DEVELOPMENT_PROPERTIES, Loaded, load_broker_config
+from tidelog.config.load import DEVELOPMENT_PROPERTIES, LoadedConfig, load_broker_config
 from tidelog.config.password import Password
 from tidelog.config.problems import ConfigError, ConfigWarning, Notice, Problem, sum_up
 from tidelog.config.properties import format_properties, parse_properties
@@ -41,7 +41,7 @@ from tidelog.config.topic_config import TopicConfig
 __all__ = [
     "AlterOp",
     "Alteration",
-    "Applied",
+    "AppliedConfig",
     "BrokerConfig",
     "ConfigEntry",
     "ConfigError",
@@ -52,7 +52,7 @@ __all__ = [
     "DEVELOPMENT_PROPERTIES",
     "GroupConfig",
     "ListenerPlan",
-    "Loaded",
+    "LoadedConfig",
     "Notice",
     "Password",
     "Problem",

@@ -45,7 +45,7 @@ CLUSTER_WIDE_FOR_A_LISTENER = (
 
 
 @dataclass(slots=True, frozen=True)
-class Applied:
+class AppliedConfig:
     config: BrokerConfig
     # The settings that were left out, and why.
     problems: tuple[Problem, ...]
@@ -53,7 +53,7 @@ class Applied:
     ignored: tuple[Problem, ...] = ()
 
 
-def apply_dynamic(config: BrokerConfig, cluster: Mapping[str, str], broker: Mapping[str, str]) -> Applied:
+def apply_dynamic(config: BrokerConfig, cluster: Mapping[str, str], broker: Mapping[str, str]) -> AppliedConfig:
     """Return `config` under new dynamic layers, which replace those it had."""
     problems = [*_problems(cluster, cluster_wide=True), *_problems(broker, cluster_wide=False)]
     layers = Layers(
@@ -63,7 +63,7 @@ def apply_dynamic(config: BrokerConfig, cluster: Mapping[str, str], broker: Mapp
     )
     broken = check_layers(layers)
     ignored = [each for each in map(_harmless, {**layers.cluster, **layers.broker}) if each]
-    return Applied(config if broken else BrokerConfig(layers), (*problems, *broken), tuple(ignored))
+    return AppliedConfig(config if broken else BrokerConfig(layers), (*problems, *broken), tuple(ignored))
 
 
 def _harmless(name: str) -> Problem | None:

@@ -53,7 +53,7 @@ class Layers:
 
 
 @dataclass(slots=True, frozen=True)
-class Resolved(Generic[V]):
+class ResolvedValue(Generic[V]):
     """A value and why it is that one: the source, and the name under which it was set there."""
 
     value: V
@@ -61,26 +61,26 @@ class Resolved(Generic[V]):
     name: str
 
 
-def resolve_broker(setting: Setting[V], layers: Layers) -> Resolved[V]:
+def resolve_broker(setting: Setting[V], layers: Layers) -> ResolvedValue[V]:
     found = layers.find(setting.name)
     if found is None:
-        return Resolved(setting.default, ConfigSource.DEFAULT_CONFIG, setting.name)
-    return Resolved(setting.parse(found[1]), found[0], setting.name)
+        return ResolvedValue(setting.default, ConfigSource.DEFAULT_CONFIG, setting.name)
+    return ResolvedValue(setting.parse(found[1]), found[0], setting.name)
 
 
 def resolve_override(
     setting: Setting[V], overrides: Mapping[str, str], source: ConfigSource, layers: Layers
-) -> Resolved[V]:
+) -> ResolvedValue[V]:
     """Return the value of a topic's or group's setting: its own override, or the broker settings that stand in for
     it."""
     if setting.name in overrides:
-        return Resolved(setting.parse(overrides[setting.name]), source, setting.name)
+        return ResolvedValue(setting.parse(overrides[setting.name]), source, setting.name)
     for layer_source, layer in layers.by_precedence():
         for synonym in setting.synonyms:
             if synonym.setting.name in layer:
                 value = convert(synonym.setting.parse(layer[synonym.setting.name]), synonym.factor)
-                return Resolved(value, layer_source, synonym.setting.name)
-    return Resolved(setting.default, ConfigSource.DEFAULT_CONFIG, setting.name)
+                return ResolvedValue(value, layer_source, synonym.setting.name)
+    return ResolvedValue(setting.default, ConfigSource.DEFAULT_CONFIG, setting.name)
 
 
 def convert(value: Any, factor: int) -> Any:

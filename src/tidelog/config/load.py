@@ -33,29 +33,29 @@ DEVELOPMENT_PROPERTIES = {
 
 
 @dataclass(slots=True, frozen=True)
-class Loaded:
+class LoadedConfig:
     config: BrokerConfig
     warnings: tuple[ConfigWarning, ...]
 
 
 def load_broker_config(
     text: str, origin: str = "server.properties", must_be_known: Collection[str] = frozenset()
-) -> Loaded:
+) -> LoadedConfig:
     """Return the config that `text` describes; ConfigError lists everything that keeps it from being one.
 
     An unknown name is a warning, as a file may be read by others too, but a problem for those of `must_be_known`: what
     somebody just typed on a command line, or into a test, was typed for us.
     """
-    loading = _Loading(origin, must_be_known)
+    loading = _Loader(origin, must_be_known)
     loading.take(list(read_properties(text)))
     loading.check_whole()
     if loading.problems:
         raise ConfigError(sorted(loading.problems, key=lambda problem: problem.line))
-    return Loaded(BrokerConfig(Layers(static=loading.static)), tuple(loading.warnings))
+    return LoadedConfig(BrokerConfig(Layers(static=loading.static)), tuple(loading.warnings))
 
 
 @dataclass(slots=True)
-class _Loading:
+class _Loader:
     """The state of loading a file: what has been understood so far."""
 
     origin: str

@@ -7,7 +7,7 @@ from tidelog.config import (
     DEVELOPMENT_PROPERTIES,
     BrokerConfig,
     ConfigError,
-    Loaded,
+    LoadedConfig,
     format_properties,
     load_broker_config,
 )
@@ -38,7 +38,7 @@ class DevelopmentNode:
     overrides: Mapping[str, str] = field(default_factory=dict)
 
 
-def development_config(node: DevelopmentNode, origin: str) -> Loaded:
+def development_config(node: DevelopmentNode, origin: str) -> LoadedConfig:
     """Return the node's config, and warnings about its overrides. ConfigError where they are wrong or unknown. `origin`
     is where the user wrote the overrides."""
     host = f"[{node.host}]" if ":" in node.host else node.host
@@ -68,7 +68,7 @@ def development_config(node: DevelopmentNode, origin: str) -> Loaded:
         # The line numbers are of a file that the user has never seen.
         problems = [each.at(origin if each.name in node.overrides else "", 0) for each in error.problems]
         raise ConfigError(problems, error.code) from None
-    return Loaded(with_absolute_directories(loaded.config), loaded.warnings)
+    return LoadedConfig(with_absolute_directories(loaded.config), loaded.warnings)
 
 
 def format_if_new(config: BrokerConfig) -> None:

@@ -13,11 +13,11 @@ from typing import Protocol
 
 class Clock(Protocol):
     def wall_ms(self) -> int:
-        """Milliseconds since 1970 UTC. Two calls may go backwards."""
+        """Return the milliseconds since 1970 UTC. Two calls may go backwards."""
         ...
 
     def monotonic_ms(self) -> int:
-        """Milliseconds since an arbitrary moment. Two calls never go backwards."""
+        """Return the milliseconds since an arbitrary moment. Two calls never go backwards."""
         ...
 
     def monotonic_ns(self) -> int:

@@ -20,7 +20,7 @@ from tidelog.server.node.life_lines import BY_ADDRESS
 NO_ADDRESS = "of no address: the listener is not in advertised.listeners"
 
 
-class Served(NamedTuple):
+class ServedListener(NamedTuple):
     """A listener for clients. `told` is None where each client hears the address that it used, empty where it hears
     none."""
 
@@ -29,12 +29,12 @@ class Served(NamedTuple):
     told: str | None
 
 
-def served(runner: Runner, config: BrokerConfig) -> list[Served]:
+def served(runner: Runner, config: BrokerConfig) -> list[ServedListener]:
     fixed = fixed_addresses(config, runner.bound)
     told = {} if fixed is None else {name: shown(address) for name, address in fixed.items()}
     controllers = config.listener_plan.controller_names
     return [
-        Served(name, shown(bound), None if fixed is None else told.get(name, ""))
+        ServedListener(name, shown(bound), None if fixed is None else told.get(name, ""))
         for name, bound in runner.bound.items()
         if name not in controllers
     ]
@@ -65,7 +65,7 @@ def say_ready(
     sys.stdout.flush()
 
 
-def _plain(runner: Runner, config: BrokerConfig, listeners: list[Served]) -> dict[str, Any]:
+def _plain(runner: Runner, config: BrokerConfig, listeners: list[ServedListener]) -> dict[str, Any]:
     assert runner.node is not None, "it is ready"
     return {
         "ready": True,
